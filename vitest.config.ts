@@ -1,5 +1,6 @@
+import { join } from "node:path";
 import { defineConfig } from "vitest/config";
-import { LongestFirst } from "./test/support/longest-first.ts";
+import { cacheDirectory } from "./cni-plugins/build/built-plugins.ts";
 
 /**
  * `unit` needs npm only; `real` uses the kernel, the built executables and real control planes; `nodes` is the part of the
@@ -20,6 +21,8 @@ const maxWorkers = 3;
 
 /** What hangs is found as well after a minute; what is merely slow on a busy machine has not failed. */
 const UNIT_TIMEOUT_MS = 60_000;
+/** Waits in it have limits of their own, which grow on a busy machine (test/support/patience.ts). */
+const REAL_TIMEOUT_MS = 300_000;
 const POLL_TIMEOUT_MS = 30_000;
 
 const expect = { poll: { timeout: POLL_TIMEOUT_MS } };
@@ -27,15 +30,16 @@ const expect = { poll: { timeout: POLL_TIMEOUT_MS } };
 /** Each file has a cluster of its own, which takes what two cores give. */
 const realNodes = {
   maxWorkers: 1,
-  testTimeout: 300_000,
-  hookTimeout: 300_000,
+  testTimeout: REAL_TIMEOUT_MS,
+  hookTimeout: REAL_TIMEOUT_MS,
   expect,
   globalSetup: ["test/e2e/global-setup.ts"],
 };
 
 export default defineConfig({
+  // What the last run of each file took, which is what vitest goes by: the longest first.
+  cacheDir: join(cacheDirectory(process.env), "vitest"),
   test: {
-    sequence: { sequencer: LongestFirst },
     projects: [
       {
         test: {
@@ -53,8 +57,8 @@ export default defineConfig({
           name: "real",
           include: real,
           maxWorkers,
-          testTimeout: 120_000,
-          hookTimeout: 120_000,
+          testTimeout: REAL_TIMEOUT_MS,
+          hookTimeout: REAL_TIMEOUT_MS,
           expect,
           globalSetup: ["test/support/global-setup.ts"],
           setupFiles: ["test/support/skip-lacking.ts"],

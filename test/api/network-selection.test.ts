@@ -1,6 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { parseNetworkSelection } from "../../src/api/network-selection.ts";
+import { share } from "../support/share.ts";
 
 const read = (annotation: string): string[] | string => {
   const selection = parseNetworkSelection(annotation);
@@ -103,7 +104,7 @@ describe("the networks annotation", () => {
         const named = selection.elements.every(({ name, interface: ifname }) => name !== "" && ifname !== "");
         return named && selection.elements.length <= limit;
       }),
-      { numRuns: 2_000 },
+      { numRuns: share(2_000) },
     );
   });
 });

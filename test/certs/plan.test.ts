@@ -10,6 +10,7 @@ import {
   type Plan,
   planCertificates,
 } from "../../src/certs/plan.ts";
+import { share } from "../support/share.ts";
 
 const HOUR_MS = 3_600_000;
 const intervals: Intervals = {
@@ -278,7 +279,7 @@ describe("the plan of a webhook's certificates", () => {
         expect(made).toBeLessThan(4 + 3 * (elapsed / certRotate + elapsed / caRotate));
       }),
       {
-        numRuns: 12,
+        numRuns: share(12),
         examples: [[{ unitMs: 1000, caRotate: 8, caOverlap: 8, certRotate: 4, overlapShare: 0.75 }]],
       },
     );

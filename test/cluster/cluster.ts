@@ -14,6 +14,7 @@ import { DEFAULT_IMAGE } from "../../src/api/image.ts";
 import { KubeClient } from "../../src/kube/client/client.ts";
 import { credentialsFromKubeconfig } from "../../src/kube/client/credentials.ts";
 import { RESOURCES } from "../../src/kube/client/resource.ts";
+import { controlPlaneTook } from "../support/patience.ts";
 import { listenOnLoopback, urlOf } from "./api-listener.ts";
 import { Caller, handOver } from "./channel.ts";
 import { type CommandResult, runCommand } from "./command.ts";
@@ -135,6 +136,7 @@ export class Cluster implements AsyncDisposable {
     });
     const { kubeconfigText, timings } = await Promise.race([started, this.#failed.promise]);
     await writeFile(this.kubeconfig, kubeconfigText, { mode: 0o600 });
+    controlPlaneTook(timings.apiServerMs);
     this.#timings = { ...timings, totalMs: Math.round(performance.now() - startedAt) };
     this.#options.log?.(`cluster started in ${this.#timings.totalMs} ms, binaries in ${Math.round(buildMs)} ms`);
   }

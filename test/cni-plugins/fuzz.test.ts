@@ -5,11 +5,12 @@ import { EFBIG, EILSEQ } from "../../cni-plugins/netlink/errno.ts";
 import { tuning } from "../../cni-plugins/tuning/tuning.ts";
 import { COMMANDS, LAYER_2, makeDocument, TUNING } from "../netns/hostile-document.ts";
 import { Random } from "../support/random.ts";
+import { share } from "../support/share.ts";
 import { MemoryKernel } from "./memory-kernel.ts";
 import { MemorySyscalls } from "./memory-syscalls.ts";
 
 /** FUZZ_DOCUMENTS=100000 for the long run. */
-const DOCUMENTS = Number(process.env.FUZZ_DOCUMENTS ?? 500);
+const DOCUMENTS = Number(process.env.FUZZ_DOCUMENTS ?? share(500));
 const SEED = 21;
 const NETNS = "/run/netns/pod";
 const INTERNAL = 100;

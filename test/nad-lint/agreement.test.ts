@@ -10,6 +10,7 @@ import { MemorySyscalls } from "../cni-plugins/memory-syscalls.ts";
 import { generateCase, type Kind } from "../netns/differential/case-generator.ts";
 import { BRIDGE, makeDocument, TUNING } from "../netns/hostile-document.ts";
 import { Random } from "../support/random.ts";
+import { share } from "../support/share.ts";
 
 const NETNS = "/run/netns/pod";
 /** Codes of an ADD that are about its configuration, where the node is as it should be. */
@@ -83,7 +84,7 @@ describe("the lint and an ADD", () => {
     const configs = fc.dictionary(keys, VALUES, { maxKeys: 4 }).map((some) => JSON.stringify({ ...base, ...some }));
     fc.assert(
       fc.property(configs, (stdin) => expectAgreement(name, stdin)),
-      { numRuns: 4000 },
+      { numRuns: share(4_000) },
     );
   });
 
@@ -92,7 +93,7 @@ describe("the lint and an ADD", () => {
     ["vlan", "bridge"],
     ["tuning", "tuning"],
   ] as const)("refuse the same cases of the differential test: %s", (kind: Kind, name) => {
-    for (let number = 0; number < 1500; number++) {
+    for (let number = 0; number < share(1_500); number++) {
       expectAgreement(name, JSON.stringify(generateCase(1, number, kind).config));
     }
   });
@@ -102,7 +103,7 @@ describe("the lint and an ADD", () => {
     ["tuning", TUNING],
   ] as const)("refuse the same hostile documents for %s", (name, original) => {
     let refused = 0;
-    for (let number = 0; number < 1500; number++) {
+    for (let number = 0; number < share(1_500); number++) {
       const document = makeDocument(new Random(7_000_003 + number), original);
       // A NetworkAttachmentDefinition is text, and stdin has a limit that the lint knows by itself.
       const stdin = typeof document === "string" ? document : document.toString();

@@ -2,6 +2,7 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { NAD_RESOURCE_NAME_ANNOTATION } from "../../src/api/names.ts";
 import { lintNetwork, type Network, type Surroundings } from "../../src/nad-lint/lint.ts";
+import { share } from "../support/share.ts";
 import { WRONG_NETWORKS } from "./wrong-networks.ts";
 
 const BR1 = { [NAD_RESOURCE_NAME_ANNOTATION]: "bridge.network.kubevirt.io/br1" };
@@ -293,6 +294,6 @@ describe("the lint of a NetworkAttachmentDefinition", () => {
     const property = fc.property(networks, fc.dictionary(fc.string(), fc.string()), (config, annotations) => {
       for (const { message } of lint(config, annotations)) expect(message).toMatch(/^[\P{C}]+$/u);
     });
-    fc.assert(property, { numRuns: 2000 });
+    fc.assert(property, { numRuns: share(2_000) });
   });
 });

@@ -1,12 +1,13 @@
 import { expect, it } from "vitest";
 import { Random } from "../support/random.ts";
+import { share } from "../support/share.ts";
 import { type CniCall, cni } from "./cni-call.ts";
 import { BRIDGE, COMMANDS, makeDocument, TUNING } from "./hostile-document.ts";
 import { call, freshPreparedNode, node, BRIDGE as PREPARED_BRIDGE } from "./prepared-node.ts";
 
 const SEED = 20;
 /** FUZZ_DOCUMENTS=5000 for the long run. */
-const DOCUMENTS = Number(process.env.FUZZ_DOCUMENTS ?? 150);
+const DOCUMENTS = Number(process.env.FUZZ_DOCUMENTS ?? share(150));
 const AT_ONCE = 4;
 
 freshPreparedNode();

@@ -1,12 +1,13 @@
 import { execFile } from "node:child_process";
 import { promisify } from "node:util";
 import { describe, expect, it } from "vitest";
+import { share } from "../support/share.ts";
 import { runCampaign, shrink } from "./campaign.ts";
 import { runEpisode } from "./episode.ts";
 import { MUTATIONS, type Mutation } from "./mutations.ts";
 
 const REPLICAS = 3;
-const SLICE_STEPS = 12_000;
+const SLICE_STEPS = share(12_000);
 const SLICE_SEED = 58;
 const SHRINK_MS = 60_000;
 /** Seconds on an idle machine; the bound is for a busy one. */
@@ -79,6 +80,15 @@ describe("a shortened history", { timeout: TIMEOUT_MS }, () => {
   });
 });
 
+/** Of the product as it is; several guards are missed in the same history. */
+const soundRuns = new Map<number, ReturnType<typeof runEpisode>>();
+
+function soundRun(seed: number): ReturnType<typeof runEpisode> {
+  const run = soundRuns.get(seed) ?? runEpisode({ seed, episode: 0, replicas: REPLICAS });
+  soundRuns.set(seed, run);
+  return run;
+}
+
 describe("the product without one of its guards", { timeout: TIMEOUT_MS }, () => {
   for (const [mutation, seeds] of Object.entries(NOTICED_IN)) {
     it(`is noticed without: ${mutation}`, async () => {
@@ -90,8 +100,7 @@ describe("the product without one of its guards", { timeout: TIMEOUT_MS }, () =>
         if (violation !== undefined) break;
       }
       expect(noticed).toHaveLength(1);
-      const sound = await runEpisode({ seed: noticed[0] ?? 0, episode: 0, replicas: REPLICAS });
-      expect(sound.violation).toBeUndefined();
+      expect((await soundRun(noticed[0] ?? 0)).violation).toBeUndefined();
     });
   }
 });

@@ -11,6 +11,7 @@ import { Authority } from "../cluster/control-plane/authority.ts";
 import { startControlPlane } from "../cluster/control-plane/control-plane.ts";
 import { makeRunDirectory } from "../cluster/run-directory.ts";
 import type { Offer } from "./control-plane-broker.ts";
+import { controlPlaneTook } from "./patience.ts";
 
 /** Path of the broker's socket, for workers. Without it every file starts its own control plane. */
 export const BROKER_VARIABLE = "CONTROL_PLANE_BROKER";
@@ -22,6 +23,7 @@ export async function borrowControlPlane(path = process.env[BROKER_VARIABLE]): P
   const [line] = await once(createInterface({ input: socket }), "line");
   const offer = JSON.parse(line as string) as Offer;
   if ("error" in offer) throw new Error(offer.error);
+  controlPlaneTook(offer.startMs);
   const authority = await Authority.restore(offer.authority);
   return await BorrowedControlPlane.take({ ...offer, authority, directory: await makeRunDirectory() }, socket);
 }

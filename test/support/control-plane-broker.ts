@@ -12,12 +12,20 @@ import { makeRunDirectory } from "../cluster/run-directory.ts";
 
 /** What a worker is told, in one line of JSON. */
 export type Offer =
-  | { readonly url: string; readonly etcdUrl: string; readonly kubectlPath: string; readonly authority: KeyPair }
+  | {
+      readonly url: string;
+      readonly etcdUrl: string;
+      readonly kubectlPath: string;
+      readonly authority: KeyPair;
+      /** What its start took. */
+      readonly startMs: number;
+    }
   | { readonly error: string };
 
 interface Standing {
   readonly controlPlane: ControlPlane;
   readonly state: EtcdState;
+  readonly startMs: number;
 }
 
 export class ControlPlaneBroker implements AsyncDisposable {
@@ -60,7 +68,7 @@ export class ControlPlaneBroker implements AsyncDisposable {
     const closed = new Promise<void>((resolve) => socket.once("close", () => resolve()));
     try {
       const standing = await (this.#idle.shift() ?? this.#start());
-      socket.write(`${JSON.stringify(await offerOf(standing.controlPlane))}\n`);
+      socket.write(`${JSON.stringify(await offerOf(standing))}\n`);
       await closed;
       if (!this.#ended) this.#idle.push(this.#cleaned(standing));
     } catch (error) {
@@ -70,9 +78,11 @@ export class ControlPlaneBroker implements AsyncDisposable {
   }
 
   async #start(): Promise<Standing> {
+    const startedMs = performance.now();
     const controlPlane = await startControlPlane();
+    const startMs = performance.now() - startedMs;
     this.#started.add(controlPlane);
-    return { controlPlane, state: await EtcdState.capture(controlPlane) };
+    return { controlPlane, startMs, state: await EtcdState.capture(controlPlane) };
   }
 
   async #cleaned(standing: Standing): Promise<Standing> {
@@ -81,11 +91,13 @@ export class ControlPlaneBroker implements AsyncDisposable {
   }
 }
 
-async function offerOf({ url, etcdUrl, kubectlPath, authority }: ControlPlane): Promise<Offer> {
+async function offerOf({ controlPlane, startMs }: Standing): Promise<Offer> {
+  const { url, etcdUrl, kubectlPath, authority } = controlPlane;
   return {
     url,
     etcdUrl,
     kubectlPath,
+    startMs,
     authority: { cert: authority.certificate, key: await authority.privateKey() },
   };
 }

@@ -1,10 +1,13 @@
 /** Conditions that become true by themselves: asked again and again with a deadline, never slept for. */
 
+import { patience } from "./patience.ts";
+
 const LIMIT_MS = 45_000;
 const FIRST_PAUSE_MS = 5;
 const LONGEST_PAUSE_MS = 50;
 
 export interface Wait {
+  /** On an idle machine; a busy one gets more (`patience.ts`). */
   readonly limitMs?: number;
   readonly signal?: AbortSignal;
   /** What is the case now, for the error at the deadline. */
@@ -20,7 +23,8 @@ export async function eventually<T>(
   probe: () => T | Promise<T>,
   { limitMs = LIMIT_MS, signal, state }: Wait = {},
 ): Promise<Exclude<T, false | undefined>> {
-  const endMs = performance.now() + limitMs;
+  const allowedMs = limitMs * patience();
+  const endMs = performance.now() + allowedMs;
   let cause: unknown;
   for (let pauseMs = FIRST_PAUSE_MS; ; pauseMs = Math.min(2 * pauseMs, LONGEST_PAUSE_MS)) {
     try {
@@ -34,7 +38,7 @@ export async function eventually<T>(
     if (performance.now() > endMs) {
       const now = state === undefined ? "" : `; now: ${state()}`;
       const last = cause instanceof Error ? ` (${cause.message})` : "";
-      throw new Error(`waited ${limitMs / 1000} s for ${what}${now}${last}`, { cause });
+      throw new Error(`waited ${Math.round(allowedMs) / 1000} s for ${what}${now}${last}`, { cause });
     }
     await new Promise((resolve) => setTimeout(resolve, pauseMs));
   }

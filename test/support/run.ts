@@ -2,7 +2,7 @@
  * `npm test [-- PATH...]`: types, lint, vitest and cargo, and one closing line that sums all of them. PATH limits the run
  * to vitest files under it. `npm run test:e2e [-- PATH...]`: all tests on real nodes, and the same closing line. With
  * CI=true a skipped test that known-skips.json does not name fails the run, and up to three failed files are run once more
- * when everything else has ended: the log names them.
+ * when everything else has ended: the log names them, and the closing line counts those that passed then.
  */
 import { spawn } from "node:child_process";
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
@@ -78,7 +78,9 @@ async function vitest(paths: readonly string[]): Promise<Totals> {
     if (again.length === 0) return ofVitest(report);
     for (const file of again) console.log(`failed, and is run a second time: ${relative(root, file)}`);
     const projects = paths.filter((path) => path.startsWith("--project="));
-    return ofVitest(withSecondTry(report, await vitestReport([...projects, ...again])));
+    const second = await vitestReport([...projects, ...again]);
+    const secondTries = second.testResults.filter(({ status }) => status !== "failed").length;
+    return { ...ofVitest(withSecondTry(report, second)), secondTries };
   } catch (error) {
     console.error(`vitest left no report: ${error instanceof Error ? error.message : String(error)}`);
     return { ...NO_TESTS, failed: 1 };

@@ -4,12 +4,19 @@ export interface Totals {
   readonly passed: number;
   readonly failed: number;
   readonly skipped: readonly string[];
+  /** Files that passed in a second try only. */
+  readonly secondTries: number;
 }
 
-export const NO_TESTS: Totals = { passed: 0, failed: 0, skipped: [] };
+export const NO_TESTS: Totals = { passed: 0, failed: 0, skipped: [], secondTries: 0 };
 
 export function addTotals(a: Totals, b: Totals): Totals {
-  return { passed: a.passed + b.passed, failed: a.failed + b.failed, skipped: [...a.skipped, ...b.skipped] };
+  return {
+    passed: a.passed + b.passed,
+    failed: a.failed + b.failed,
+    skipped: [...a.skipped, ...b.skipped],
+    secondTries: a.secondTries + b.secondTries,
+  };
 }
 
 /** The part of vitest's JSON report (Jest's format) that is read here. */
@@ -52,7 +59,7 @@ export function totalsOfVitest(report: VitestReport): Totals {
     failed += file.status === "failed" ? Math.max(1, failedHere) : failedHere;
   }
   if (!report.success && failed === 0) failed = 1;
-  return { passed, failed, skipped };
+  return { ...NO_TESTS, passed, failed, skipped };
 }
 
 /** More failed files than this are no accident: they are not run again. */
@@ -80,7 +87,7 @@ export function totalsOfCargo(output: string): Totals {
     failed += Number(match[2]);
   }
   const skipped = [...output.matchAll(/^test (.+) \.\.\. ignored/gm)].map((match) => `cargo ${match[1]}`);
-  return { passed, failed, skipped };
+  return { ...NO_TESTS, passed, failed, skipped };
 }
 
 /** Skips whose name starts with none of the known beginnings. */
@@ -89,5 +96,6 @@ export function unknownSkips(skipped: readonly string[], known: readonly { reado
 }
 
 export function formatTotals(totals: Totals): string {
-  return `${totals.passed} passed, ${totals.failed} failed, ${totals.skipped.length} skipped`;
+  const sums = `${totals.passed} passed, ${totals.failed} failed, ${totals.skipped.length} skipped`;
+  return totals.secondTries === 0 ? sums : `${sums}; files that needed a second try: ${totals.secondTries}`;
 }

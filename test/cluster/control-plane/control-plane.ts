@@ -8,6 +8,7 @@
  */
 import { cp, mkdir, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
+import { controlPlaneTook } from "../../support/patience.ts";
 import { requireSetpriv } from "../requirements.ts";
 import { makeRunDirectory } from "../run-directory.ts";
 import { ADMIN_GROUP, ControlPlaneAccess } from "./access.ts";
@@ -69,7 +70,9 @@ export async function startControlPlane(options: ControlPlaneOptions = {}): Prom
   const authority = options.authority ?? (await Authority.create("test-cluster"));
   const controlPlane = new ControlPlane(options, binaries, directory, addresses, authority);
   try {
+    const startedMs = performance.now();
     await controlPlane.start();
+    controlPlaneTook(performance.now() - startedMs);
     return controlPlane;
   } catch (error) {
     await controlPlane[Symbol.asyncDispose]();

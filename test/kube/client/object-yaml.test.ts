@@ -2,6 +2,7 @@ import fc from "fast-check";
 import { expect, it } from "vitest";
 import { parse } from "yaml";
 import { objectYaml } from "../../../src/kube/client/object-yaml.ts";
+import { share } from "../../support/share.ts";
 
 /** Texts that a parser of YAML 1.1 or of 1.2 takes for something else without quotes. */
 const AMBIGUOUS = fc.constantFrom(
@@ -22,6 +23,6 @@ it("writes what parsers of YAML 1.1 and of YAML 1.2 read back", () => {
       const plain = JSON.parse(JSON.stringify(written));
       for (const version of ["1.1", "1.2"] as const) expect(parse(text, { version }), text).toEqual(plain);
     }),
-    { numRuns: 2000 },
+    { numRuns: share(2_000) },
   );
 });

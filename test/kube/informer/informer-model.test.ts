@@ -1,9 +1,10 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
+import { share } from "../../support/share.ts";
 import { type Action, ModelRun } from "../support/model-run.ts";
 
-/** 120,000 steps unless KUBE_MODEL_RUNS says otherwise (120 steps a run); KUBE_MODEL_SEED repeats what failed. */
-const RUNS = Number(process.env.KUBE_MODEL_RUNS ?? 1_000);
+/** 120 steps each; KUBE_MODEL_RUNS sets the number; KUBE_MODEL_SEED repeats what failed. */
+const RUNS = Number(process.env.KUBE_MODEL_RUNS ?? share(1_000));
 const SEED = Number(process.env.KUBE_MODEL_SEED ?? Date.now() % 2 ** 31);
 const ACTIONS = 120;
 const MAX_QUIET_STEPS = 1_000;

@@ -11,11 +11,12 @@ import { silentLog } from "../../../src/kube/log.ts";
 import { OwnerRedaction } from "../../../src/mac-pool/admission/owner-redaction.ts";
 import { routeWebhooks } from "../../../src/mac-pool/admission/routes.ts";
 import { PoolMetrics } from "../../../src/mac-pool/metrics.ts";
+import { share } from "../../support/share.ts";
 import { MemoryClaimStore } from "../memory-claim-store.ts";
 import { reviewParts, reviewRequest } from "./review-bed.ts";
 
 /** Objects sent; the goal is 100,000, which takes ten seconds. */
-const OBJECTS = Number(process.env.FUZZ_OBJECTS ?? 20_000);
+const OBJECTS = Number(process.env.FUZZ_OBJECTS ?? share(20_000));
 const WEBHOOKS = [
   { kind: "Pod", path: MAC_POOL_PATHS.pods },
   { kind: "VirtualMachine", path: MAC_POOL_PATHS.virtualMachines },

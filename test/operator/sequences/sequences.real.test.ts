@@ -1,8 +1,9 @@
 import { afterAll, beforeAll, describe, it } from "vitest";
+import { share } from "../../support/share.ts";
 import { OperatorBed } from "../support/operator-bed.ts";
 import { runSequence } from "./sequence.ts";
 
-const COUNT = Number(process.env.OPERATOR_SEQUENCES ?? 20);
+const COUNT = Number(process.env.OPERATOR_SEQUENCES ?? share(20));
 /** The same histories each time. `npm run sequences` draws others. */
 const FIRST = Number(process.env.OPERATOR_SEED ?? 7_000);
 const SEEDS = Array.from({ length: COUNT }, (_, index) => FIRST + index);
