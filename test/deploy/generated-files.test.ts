@@ -1,4 +1,4 @@
-import { mkdtempSync, readdirSync, readFileSync, readlinkSync, rmSync } from "node:fs";
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, readlinkSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join, relative } from "node:path";
 import { describe, expect, it } from "vitest";
@@ -47,7 +47,8 @@ describe("a release", () => {
   it("is what `npm run release` writes, whole and in place of an older one", async () => {
     const folder = join(mkdtempSync(join(tmpdir(), "release-")), "release");
     try {
-      await writeRelease(folder, DEFAULT_IMAGE, { replaces: "0.0.9" });
+      mkdirSync(folder);
+      writeFileSync(join(folder, "of-an-older-one.yaml"), "");
       await writeRelease(folder, DEFAULT_IMAGE);
       const written = releaseFiles();
       const krew = ["krew/kubectl-macpool.tar.gz", "krew/macpool.yaml"];
