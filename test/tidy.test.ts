@@ -45,6 +45,7 @@ const layers: readonly Layer[] = [
   { folder: "src/api", ours: [], packages: ["zod"], node: false },
   { folder: "src/kube", ours: [], node: true },
   { folder: "src/certs", ours: ["src/api", "src/kube"], node: true },
+  { folder: "src/links", ours: ["src/api", "src/kube"], node: true },
   { folder: "src/mac-pool/claims/claim-store.ts", ours: ["src/api", "src/kube", "src/mac-pool/objects"], node: false },
   ...["claims", "pools"].map((name) => ({
     folder: `src/mac-pool/${name}`,
@@ -57,7 +58,7 @@ const layers: readonly Layer[] = [
   { folder: INSPECTION_ENVELOPES, ours: [], packages: ["zod"], node: false },
   ...["installer", "agent"].map((story) => ({
     folder: `src/linux-bridge/${story}`,
-    ours: ["src/api", "src/kube", "src/linux-bridge/system-error.ts"],
+    ours: ["src/api", "src/kube", "src/links", "src/linux-bridge/system-error.ts"],
     node: true,
   })),
   // The lint reads a configuration as the plugins do, with their parser.
@@ -68,6 +69,7 @@ const layers: readonly Layer[] = [
     node: false,
   },
   { folder: "src/linux-bridge-webhook", ours: ["src/api", "src/kube", "src/certs", "src/nad-lint"], node: true },
+  { folder: "src/bridge-marker", ours: ["src/api", "src/kube", "src/certs", "src/links"], node: true },
   ...products.map((name) => ({ folder: `src/${name}`, ours: ["src/api", "src/kube", "src/certs"], node: true })),
   {
     folder: "src/cli",

@@ -1,5 +1,5 @@
 import { MARKER_PATTERN } from "../api/bridge-pattern.ts";
-import type { BridgeSelection } from "./bridge-selection.ts";
+import type { BridgeSelection } from "./bridge-resources.ts";
 
 /**
  * The command line of bridge-marker 0.13 and a few flags more, in Go's flag syntax: one dash equals two, and the value

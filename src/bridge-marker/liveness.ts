@@ -1,6 +1,6 @@
 import type { Clock } from "../kube/clock.ts";
 import type { Health } from "../kube/process/health.ts";
-import type { NodeBridges } from "./node-bridges.ts";
+import type { LinkTable } from "../links/link-table.ts";
 import type { NodePublisher } from "./node-publisher.ts";
 
 /** What the process depends on must not be stuck for longer. */
@@ -15,11 +15,11 @@ export interface LivenessLimits {
 export function checkLiveness(
   health: Pick<Health, "alive">,
   {
-    bridges,
+    links,
     publisher,
     clock,
   }: {
-    readonly bridges: Pick<NodeBridges, "synced">;
+    readonly links: Pick<LinkTable, "synced">;
     readonly publisher: Pick<NodePublisher, "unansweredMs">;
     readonly clock: Clock;
   },
@@ -27,7 +27,7 @@ export function checkLiveness(
 ): void {
   let syncedAtMs = clock.monotonicMs();
   health.alive("links", () => {
-    if (bridges.synced) syncedAtMs = clock.monotonicMs();
+    if (links.synced) syncedAtMs = clock.monotonicMs();
     return clock.monotonicMs() - syncedAtMs < maxUnsyncedMs || "the list of links is not complete";
   });
   health.alive("api", () => publisher.unansweredMs < maxUnansweredMs || "the API server does not answer");

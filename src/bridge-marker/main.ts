@@ -1,9 +1,9 @@
 /**
  * The process `bridge-marker`, one on each node. It publishes the node's Linux bridges as node resources, so that pods
  * are scheduled only to nodes with their bridge. It also reports the MAC addresses of the node's own interfaces to MAC pools,
- * and how its bridges are set to the lint of networks. The executable `link-monitor` gives link events, `node-bridges.ts`,
- * `bridge-settings.ts` and `host-address-table.ts` keep what matters, `node-publisher.ts` and `node-macs-publisher.ts` write.
- * A product: imports `src/api`, `src/kube` and `src/certs`, nothing else of ours.
+ * and how its bridges are set to the lint of networks. The executable `link-monitor` gives link events, `node-links.ts` keeps
+ * what matters, `node-publisher.ts` and `node-macs-publisher.ts` write.
+ * A product: imports `src/api`, `src/kube`, `src/certs` and `src/links`, nothing else of ours.
  *
  * At its stop it removes its resources only if the component was removed (`src/api/component-state.ts`).
  */
@@ -17,17 +17,14 @@ import { KubeClient } from "../kube/client/client.ts";
 import { loadCredentials } from "../kube/client/credentials.ts";
 import { systemClock } from "../kube/clock.ts";
 import { readPort, runProcess } from "../kube/process/process.ts";
-import { BridgeSettings } from "./bridge-settings.ts";
+import type { LinkEvent } from "../links/link-event.ts";
+import { runLinkMonitor } from "../links/link-monitor.ts";
 import { parseFlags } from "./flags.ts";
-import { HostAddressTable } from "./host-address-table.ts";
-import type { LinkEvent } from "./link-event.ts";
-import { runLinkMonitor } from "./link-monitor.ts";
 import { checkLiveness } from "./liveness.ts";
 import { markerMetrics } from "./marker-metrics.ts";
-import { NodeBridges } from "./node-bridges.ts";
+import { NodeLinks } from "./node-links.ts";
 import { NodeMacsPublisher } from "./node-macs-publisher.ts";
 import { NodePublisher } from "./node-publisher.ts";
-import { isVirtualFunction } from "./virtual-function.ts";
 
 /** After so long without a complete list of links, or without an answer of the API server, the process is not alive. */
 const MAX_UNSYNCED_SECONDS = 60;
@@ -60,15 +57,12 @@ await runProcess({
       metrics,
       onRestored: restart,
     });
-    const bridges = new NodeBridges(flags.selection);
-    const settings = new BridgeSettings();
-    const addresses = new HostAddressTable(isVirtualFunction);
-    const counted = markerMetrics(metrics, bridges, addresses);
+    const links = new NodeLinks(flags.selection);
+    const counted = markerMetrics(metrics, links);
     const reports = new NodeMacsPublisher({
       client,
       nodeName: flags.nodeName,
-      addresses,
-      bridges: () => settings.of(bridges.resources().keys),
+      links,
       refreshMs: flags.reconcileIntervalMs,
       log,
       metrics,
@@ -76,7 +70,7 @@ await runProcess({
     const publisher = new NodePublisher({
       client,
       nodeName: flags.nodeName,
-      bridges,
+      links,
       updateIntervalMs: flags.updateIntervalMs,
       log,
       metrics,
@@ -88,7 +82,7 @@ await runProcess({
     health.ready("published", () => publisher.readiness);
     checkLiveness(
       health,
-      { bridges, publisher, clock: systemClock },
+      { links, publisher, clock: systemClock },
       {
         maxUnsyncedMs: 1000 * Number(env.MAX_UNSYNCED_SECONDS ?? MAX_UNSYNCED_SECONDS),
         maxUnansweredMs: 1000 * Number(env.MAX_UNANSWERED_SECONDS ?? MAX_UNANSWERED_SECONDS),
@@ -100,16 +94,13 @@ await runProcess({
       args: ["--resync-seconds", String(flags.reconcileIntervalMs / 1000)],
       heartbeatSeconds: Number(env.LINK_MONITOR_HEARTBEAT_SECONDS ?? MONITOR_HEARTBEAT_SECONDS),
       onStart: () => {
-        bridges.restart();
-        settings.restart();
-        addresses.restart();
+        links.restart();
         counted.monitorStarted();
       },
       onEvent: (event: LinkEvent) => {
-        const isPublished = bridges.apply(event);
-        if (isPublished) publisher.changed();
-        const isReported = [settings.apply(event), addresses.apply(event)].includes(true);
-        if (isPublished || isReported) reports.changed();
+        if (!links.apply(event)) return;
+        publisher.changed();
+        reports.changed();
       },
       clock: systemClock,
       log,

@@ -2,9 +2,8 @@ import type { Registry } from "prom-client";
 import Counter from "prom-client/lib/counter.js";
 import Gauge from "prom-client/lib/gauge.js";
 import Histogram from "prom-client/lib/histogram.js";
-import { SKIP_REASONS } from "./bridge-selection.ts";
-import type { HostAddressTable } from "./host-address-table.ts";
-import type { NodeBridges } from "./node-bridges.ts";
+import { SKIP_REASONS } from "./bridge-resources.ts";
+import type { NodeLinks } from "./node-links.ts";
 import type { NodePublisher, PublisherObserver } from "./node-publisher.ts";
 
 const LAG_BUCKETS_SECONDS = [0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 60];
@@ -16,14 +15,14 @@ export interface MarkerMetrics extends PublisherObserver {
   watchPending(publisher: Pick<NodePublisher, "pendingMs">): void;
 }
 
-export function markerMetrics(registry: Registry, bridges: NodeBridges, hosts: HostAddressTable): MarkerMetrics {
+export function markerMetrics(registry: Registry, links: NodeLinks): MarkerMetrics {
   const registers = [registry];
   new Gauge({
     name: "bridge_marker_bridges",
     help: "Linux bridges of this node that are published.",
     registers,
     collect() {
-      this.set(bridges.resources().keys.size);
+      this.set(links.resources().keys.size);
     },
   });
   new Gauge({
@@ -32,7 +31,7 @@ export function markerMetrics(registry: Registry, bridges: NodeBridges, hosts: H
     labelNames: ["reason"] as const,
     registers,
     collect() {
-      const { skipped } = bridges.resources();
+      const { skipped } = links.resources();
       for (const reason of SKIP_REASONS) this.set({ reason }, skipped.filter((one) => one.reason === reason).length);
     },
   });
@@ -42,7 +41,7 @@ export function markerMetrics(registry: Registry, bridges: NodeBridges, hosts: H
     labelNames: ["state"] as const,
     registers,
     collect() {
-      const { addresses, omitted } = hosts.list();
+      const { addresses, omitted } = links.hostAddresses();
       this.set({ state: "reported" }, addresses.length);
       this.set({ state: "omitted" }, omitted);
     },

@@ -7,7 +7,7 @@ import type { Resource } from "../kube/client/resource.ts";
 import { type Clock, systemClock } from "../kube/clock.ts";
 import { Controller } from "../kube/controller/controller.ts";
 import type { Log } from "../kube/log.ts";
-import type { HostAddressTable } from "./host-address-table.ts";
+import type { NodeLinks } from "./node-links.ts";
 
 /** A storm of link events causes at most one write in this time. */
 const MIN_WRITE_INTERVAL_MS = 1000;
@@ -20,9 +20,7 @@ const NODE_MACS_RESOURCE: Resource<NodeMACs> = NODE_MACS as Resource<NodeMACs>;
 export interface NodeMacsPublisherOptions {
   readonly client: KubeClient;
   readonly nodeName: string;
-  readonly addresses: HostAddressTable;
-  /** Those that the node publishes. */
-  readonly bridges: () => readonly NodeBridge[];
+  readonly links: Pick<NodeLinks, "known" | "hostAddresses" | "bridges">;
   /** How often to write without a change: somebody may have deleted or edited the object. */
   readonly refreshMs: number;
   readonly log: Log;
@@ -37,8 +35,8 @@ interface Report {
 
 /**
  * Reports the addresses of the node's own interfaces and the settings of its bridges as NodeMACs, for MAC pools and for the
- * lint of networks. It only writes: the object is owned by the
- * Node and goes with it. Nothing waits for it, because most clusters can do without.
+ * lint of networks. It only writes: the object is owned by the Node and goes with it. Nothing waits for it, because most
+ * clusters can do without.
  */
 export class NodeMacsPublisher {
   readonly #options: NodeMacsPublisherOptions;
@@ -49,7 +47,7 @@ export class NodeMacsPublisher {
   #written = "";
   #writtenAtMs = Number.NEGATIVE_INFINITY;
   #triedAtMs = Number.NEGATIVE_INFINITY;
-  #told = "";
+  #reportedProblem = "";
 
   constructor(options: NodeMacsPublisherOptions) {
     const { log, metrics } = options;
@@ -94,16 +92,16 @@ export class NodeMacsPublisher {
       await this.#apply(this.#nodeUid, { addresses: [], bridges: [] }, signal);
     } catch (error) {
       if (!isLasting(error)) throw error;
-      this.#tell(error);
+      this.#report(error);
     }
   }
 
   async #reconcile(signal: AbortSignal): Promise<{ requeueAfterMs?: number }> {
-    const { addresses, refreshMs, log } = this.#options;
+    const { links, refreshMs, log } = this.#options;
     const uid = this.#nodeUid;
-    if (!addresses.known || uid === undefined) return {};
-    const { addresses: list, omitted } = addresses.list();
-    const report = { addresses: list, bridges: this.#options.bridges() };
+    if (!links.known || uid === undefined) return {};
+    const { addresses, omitted } = links.hostAddresses();
+    const report = { addresses, bridges: links.bridges() };
     const wanted = JSON.stringify([uid, report]);
     const restMs = this.#writtenAtMs + refreshMs - this.#clock.monotonicMs();
     if (wanted === this.#written && restMs > 0) return { requeueAfterMs: restMs };
@@ -114,10 +112,10 @@ export class NodeMacsPublisher {
       await this.#apply(uid, report, signal);
     } catch (error) {
       if (!isLasting(error)) throw error;
-      this.#tell(error);
+      this.#report(error);
       return { requeueAfterMs: REFUSED_RETRY_MS };
     }
-    this.#told = "";
+    this.#reportedProblem = "";
     if (wanted !== this.#written) log.info({ ...report, omitted }, "reported the node's MAC addresses and bridges");
     this.#written = wanted;
     this.#writtenAtMs = this.#clock.monotonicMs();
@@ -132,9 +130,9 @@ export class NodeMacsPublisher {
   }
 
   /** Each refusal once. Without the CRD there is no pool that would want to know. */
-  #tell(error: ApiError): void {
-    if (error.message === this.#told) return;
-    this.#told = error.message;
+  #report(error: ApiError): void {
+    if (error.message === this.#reportedProblem) return;
+    this.#reportedProblem = error.message;
     const { log } = this.#options;
     if (isNotFound(error)) log.debug("no CRD for NodeMACs: the node's MAC addresses are not reported");
     else log.warn({ err: error }, "the node's MAC addresses can't be reported, so MAC pools do not know them");

@@ -1,5 +1,5 @@
 import type { Registry } from "prom-client";
-import { isNotFound } from "../kube/client/api-error.ts";
+import { ApiError, isConflict, isForbidden, isNotFound } from "../kube/client/api-error.ts";
 import type { Node } from "../kube/client/built-in-kinds.ts";
 import type { KubeClient } from "../kube/client/client.ts";
 import { RESOURCES } from "../kube/client/resource.ts";
@@ -9,9 +9,8 @@ import { Controller } from "../kube/controller/controller.ts";
 import { Informer } from "../kube/informer/informer.ts";
 import type { Log } from "../kube/log.ts";
 import { type Backoff, backoffMs } from "../kube/queue/backoff.ts";
-import type { NodeBridges, SkippedBridge } from "./node-bridges.ts";
-import { type CapacityChange, ownCapacity, planCapacity } from "./node-resources.ts";
-import { isAnswer, publishFailure } from "./publish-failure.ts";
+import { bridgeCapacity, type CapacityChange, planCapacity, type SkippedBridge } from "./bridge-resources.ts";
+import type { NodeLinks } from "./node-links.ts";
 
 /** A storm of link events causes at most one patch in this time. */
 export const MIN_PATCH_INTERVAL_MS = 200;
@@ -23,7 +22,7 @@ const FIELD_MANAGER = "bridge-marker";
 export interface NodePublisherOptions {
   readonly client: KubeClient;
   readonly nodeName: string;
-  readonly bridges: NodeBridges;
+  readonly links: NodeLinks;
   /** How often to compare without an event. */
   readonly updateIntervalMs: number;
   readonly log: Log;
@@ -94,10 +93,10 @@ export class NodePublisher {
 
   /** True once the node's resources were right and the last patch did not fail; a sentence says what is missing. */
   get readiness(): true | string {
-    const { bridges, nodeName } = this.#options;
+    const { links, nodeName } = this.#options;
     if (this.#problem !== undefined) return this.#problem;
     if (this.#published) return true;
-    if (!bridges.known) return "the node's bridges are not known yet: its list of links is not complete";
+    if (!links.known) return "the node's bridges are not known yet: its list of links is not complete";
     if (!this.#nodes.hasSynced) return `Node ${nodeName} was not read from the API server yet`;
     return "the node's bridges have not been published yet";
   }
@@ -142,9 +141,9 @@ export class NodePublisher {
   }
 
   async #reconcile(signal: AbortSignal): Promise<{ requeueAfterMs: number }> {
-    const { bridges, nodeName, updateIntervalMs, observer, log } = this.#options;
+    const { links, nodeName, updateIntervalMs, observer, log } = this.#options;
     const later = { requeueAfterMs: updateIntervalMs };
-    if (!bridges.known) return later;
+    if (!links.known) return later;
     const restMs = this.#notBeforeMs - this.#clock.monotonicMs();
     if (restMs > 0) await this.#clock.sleep(restMs, signal);
 
@@ -154,7 +153,7 @@ export class NodePublisher {
       this.#nothingWaits();
       return later;
     }
-    const { keys, skipped } = bridges.resources();
+    const { keys, skipped } = links.resources();
     this.#reportIllegal(skipped);
     const change = planCapacity(keys, node.status?.capacity ?? {});
     if (change === undefined) {
@@ -248,5 +247,28 @@ export class NodePublisher {
 /** A Node object has kilobytes (images, conditions). Only our keys matter here. */
 function slimNode(node: Node): Node {
   const { name, uid, resourceVersion } = node.metadata;
-  return { metadata: { name, uid, resourceVersion }, status: { capacity: ownCapacity(node.status?.capacity ?? {}) } };
+  return {
+    metadata: { name, uid, resourceVersion },
+    status: { capacity: bridgeCapacity(node.status?.capacity ?? {}) },
+  };
+}
+
+/** Why the node's status can't be written, in one sentence: what, where, why and what to do. */
+export function publishFailure(nodeName: string, error: unknown): string {
+  const reason = error instanceof Error ? error.message : String(error);
+  return `the bridges of Node ${nodeName} can't be published: ${reason.replace(/\.$/, "")}. ${adviceFor(error)}`;
+}
+
+function adviceFor(error: unknown): string {
+  if (isForbidden(error)) {
+    return "Restore the ClusterRole bridge-marker-cr, or change the admission policy or webhook that refuses the patch";
+  }
+  if (isConflict(error)) return "Somebody else writes this Node all the time; it is tried again";
+  if (isAnswer(error)) return "Correct what the API server refuses; it is tried again";
+  return "Look at the API server and the way to it; it is tried again";
+}
+
+/** Whether the API server works and said no. Then a restart of this process would not help. */
+export function isAnswer(error: unknown): boolean {
+  return error instanceof ApiError && error.status < 500 && error.status !== 429;
 }

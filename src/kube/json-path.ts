@@ -14,8 +14,7 @@ export function at(value: unknown, ...path: readonly string[]): unknown {
 
 /** One field of an object, as `at` reads it. What an object inherits is functions, which JSON has none of. */
 export function fieldOf(value: unknown, key: string): unknown {
-  if (typeof value !== "object" || value === null || Array.isArray(value)) return undefined;
-  const found = (value as Record<string, unknown>)[key];
+  const found = isObject(value) ? value[key] : undefined;
   return typeof found === "function" ? undefined : found;
 }
 
@@ -29,4 +28,18 @@ export function textAt(value: unknown, ...path: readonly string[]): string {
 export function listAt(value: unknown, ...path: readonly string[]): readonly unknown[] {
   const found = at(value, ...path);
   return Array.isArray(found) ? found : [];
+}
+
+/** Undefined for what is no JSON, and for JSON that is no object. */
+export function parseObject(text: string): Record<string, unknown> | undefined {
+  try {
+    const value: unknown = JSON.parse(text);
+    return isObject(value) ? value : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+export function isObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
 }

@@ -7,21 +7,21 @@ const LIMITS = { maxUnsyncedMs: 60_000, maxUnansweredMs: 300_000 };
 
 let clock: ManualClock;
 let health: Health;
-let bridges: { synced: boolean };
+let links: { synced: boolean };
 let publisher: { unansweredMs: number };
 
 beforeEach(() => {
   clock = new ManualClock();
   health = new Health();
-  bridges = { synced: true };
+  links = { synced: true };
   publisher = { unansweredMs: 0 };
-  checkLiveness(health, { bridges, publisher, clock }, LIMITS);
+  checkLiveness(health, { links, publisher, clock }, LIMITS);
 });
 
 describe("the marker is alive", () => {
   it("until the list of links was not complete for a minute, and again when it is", async () => {
     expect(health.reportAlive()).toEqual({ ok: true, checks: { links: "ok", api: "ok" } });
-    bridges.synced = false;
+    links.synced = false;
     await clock.advance(LIMITS.maxUnsyncedMs - 1);
     expect(health.reportAlive().ok).toBe(true);
     await clock.advance(1);
@@ -29,16 +29,16 @@ describe("the marker is alive", () => {
       ok: false,
       checks: { links: "the list of links is not complete", api: "ok" },
     });
-    bridges.synced = true;
+    links.synced = true;
     expect(health.reportAlive().ok).toBe(true);
   });
 
   it("while the list of links is complete now and then", async () => {
     for (let time = 0; time < 3; time++) {
       await clock.advance(LIMITS.maxUnsyncedMs - 1);
-      bridges.synced = true;
+      links.synced = true;
       expect(health.reportAlive().ok).toBe(true);
-      bridges.synced = false;
+      links.synced = false;
     }
   });
 

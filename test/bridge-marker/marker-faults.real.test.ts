@@ -5,11 +5,11 @@ import type { NodeMACs } from "../../src/api/node-macs.ts";
 import type { KubeClient } from "../../src/kube/client/client.ts";
 import { type KubeObject, RESOURCES, type Resource } from "../../src/kube/client/resource.ts";
 import { denyingPolicy } from "../../src/operator/manifests/admission-policy.ts";
+import { scriptedMonitor, seenLink } from "../links/scripted-monitor.ts";
 import { createAny } from "../support/create-any.ts";
 import { eventually } from "../support/eventually.ts";
 import { EVENTS_PER_SECOND, linkStorm } from "./link-storm.ts";
 import { key, type MarkedNode, MarkerBed, markerRole, ROLE, USER, WITHIN } from "./marker-bed.ts";
-import { scriptedMonitor, seenLink } from "./scripted-monitor.ts";
 
 const AWAY_SECONDS = Number(process.env.API_SERVER_AWAY_SECONDS ?? 5);
 const STORM_SECONDS = Number(process.env.MARKER_STORM_SECONDS ?? 5);

@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import fc from "fast-check";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from "vitest";
-import { EVERY_BRIDGE, skipReason } from "../../src/bridge-marker/bridge-selection.ts";
+import { EVERY_BRIDGE, skipReason } from "../../src/bridge-marker/bridge-resources.ts";
 import { isInvalid } from "../../src/kube/client/api-error.ts";
 import { RESOURCES } from "../../src/kube/client/resource.ts";
 import { linkName } from "./link-names.ts";

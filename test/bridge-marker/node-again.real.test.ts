@@ -3,9 +3,9 @@ import { NODE_MACS } from "../../src/api/kinds.ts";
 import type { NodeMACs } from "../../src/api/node-macs.ts";
 import { isNotFound } from "../../src/kube/client/api-error.ts";
 import { RESOURCES, type Resource } from "../../src/kube/client/resource.ts";
+import { type ScriptedMonitor, scriptedMonitor, seenLink } from "../links/scripted-monitor.ts";
 import { eventually } from "../support/eventually.ts";
 import { type MarkedNode, MarkerBed } from "./marker-bed.ts";
-import { type ScriptedMonitor, scriptedMonitor, seenLink } from "./scripted-monitor.ts";
 
 const REPORTS = NODE_MACS as Resource<NodeMACs>;
 const COLLECTOR = ["--controllers=garbage-collector-controller"];

@@ -1,7 +1,8 @@
 import { Registry } from "prom-client";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
-import type { NodeBridge, NodeMACs } from "../../src/api/node-macs.ts";
-import { HostAddressTable } from "../../src/bridge-marker/host-address-table.ts";
+import type { NodeMACs } from "../../src/api/node-macs.ts";
+import { EVERY_BRIDGE } from "../../src/bridge-marker/bridge-resources.ts";
+import { NodeLinks } from "../../src/bridge-marker/node-links.ts";
 import { NodeMacsPublisher } from "../../src/bridge-marker/node-macs-publisher.ts";
 import { ApiError } from "../../src/kube/client/api-error.ts";
 import type { KubeClient } from "../../src/kube/client/client.ts";
@@ -12,8 +13,7 @@ import { ManualClock } from "../kube/support/manual-clock.ts";
 const REFRESH_MS = 600_000;
 
 let clock: ManualClock;
-let table: HostAddressTable;
-let bridges: NodeBridge[];
+let links: NodeLinks;
 let written: NodeMACs[];
 let refusal: ApiError | undefined;
 let warnings: string[];
@@ -23,8 +23,7 @@ let running: Promise<void>;
 
 beforeEach(() => {
   clock = new ManualClock();
-  table = new HostAddressTable(() => false);
-  bridges = [];
+  links = new NodeLinks(EVERY_BRIDGE, () => false);
   written = [];
   refusal = undefined;
   warnings = [];
@@ -41,8 +40,7 @@ beforeEach(() => {
   publisher = new NodeMacsPublisher({
     client,
     nodeName: "node-a",
-    addresses: table,
-    bridges: () => bridges,
+    links,
     refreshMs: REFRESH_MS,
     log,
     metrics: new Registry(),
@@ -58,8 +56,8 @@ afterEach(async () => {
 
 /** As the link monitor tells it. */
 function see(mac: string, name = "eno1", index = 2): void {
-  table.apply({ event: "link", index, name, kind: "", master: 0, mac, permanentMac: undefined });
-  table.apply({ event: "synced" });
+  links.apply({ event: "link", index, name, kind: "", master: 0, mac, permanentMac: undefined });
+  links.apply({ event: "synced" });
   publisher.changed();
 }
 
@@ -98,12 +96,21 @@ describe("the report of a node's addresses", () => {
 
   it("has the bridges too, and is written again when one is set anew", async () => {
     publisher.nodeSeen("uid-1");
-    bridges = [{ name: "br1", mtu: 1500, vlanFiltering: false }];
+    const bridge = {
+      event: "link",
+      index: 3,
+      name: "br1",
+      kind: "bridge",
+      master: 0,
+      mac: "",
+      permanentMac: undefined,
+    } as const;
+    links.apply({ ...bridge, mtu: 1500 });
     see("52:54:00:00:00:01");
     await vi.waitFor(() => expect(written).toHaveLength(1));
     await settle();
     await clock.advance(5_000);
-    bridges = [{ name: "br1", mtu: 1500, vlanFiltering: true }];
+    links.apply({ ...bridge, mtu: 1500, vlanFiltering: true });
     publisher.changed();
     await vi.waitFor(() => expect(written.map((one) => one.bridges?.[0]?.vlanFiltering)).toEqual([false, true]));
     await publisher.withdraw(AbortSignal.timeout(1_000));

@@ -10,13 +10,13 @@ import { isNotFound } from "../../src/kube/client/api-error.ts";
 import { KubeClient } from "../../src/kube/client/client.ts";
 import { credentialsFromKubeconfig } from "../../src/kube/client/credentials.ts";
 import { RESOURCES, type Resource } from "../../src/kube/client/resource.ts";
+import { scriptedMonitor, seenLink } from "../links/scripted-monitor.ts";
 import { issueToken } from "../mac-pool/account.ts";
 import { tokenKubeconfig } from "../mac-pool/token-kubeconfig.ts";
 import { InstalledOperator, NAMESPACE } from "../operator/support/installed-operator.ts";
 import { eventually } from "../support/eventually.ts";
 import { ProductProcess } from "../support/product-process.ts";
 import { NetworkNamespace } from "./network-namespace.ts";
-import { scriptedMonitor, seenLink } from "./scripted-monitor.ts";
 
 const NODES = ["node-a", "node-b"] as const;
 type NodeName = (typeof NODES)[number];

@@ -1,8 +1,14 @@
 import { Registry } from "prom-client";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
-import { EVERY_BRIDGE } from "../../src/bridge-marker/bridge-selection.ts";
-import { NodeBridges } from "../../src/bridge-marker/node-bridges.ts";
-import { MIN_PATCH_INTERVAL_MS, NodePublisher } from "../../src/bridge-marker/node-publisher.ts";
+import { EVERY_BRIDGE } from "../../src/bridge-marker/bridge-resources.ts";
+import { NodeLinks } from "../../src/bridge-marker/node-links.ts";
+import {
+  isAnswer,
+  MIN_PATCH_INTERVAL_MS,
+  NodePublisher,
+  publishFailure,
+} from "../../src/bridge-marker/node-publisher.ts";
+import { ApiError, ConnectionError } from "../../src/kube/client/api-error.ts";
 import type { Node } from "../../src/kube/client/built-in-kinds.ts";
 import type { KubeClient } from "../../src/kube/client/client.ts";
 import { silentLog } from "../../src/kube/log.ts";
@@ -23,7 +29,7 @@ interface CapacityPatch {
 }
 
 let clock: ManualClock;
-let bridges: NodeBridges;
+let links: NodeLinks;
 let publisher: NodePublisher;
 let patches: OpenPatch[];
 /** The watch brings an event. */
@@ -34,13 +40,13 @@ let running: Promise<void>;
 
 beforeEach(() => {
   clock = new ManualClock();
-  bridges = new NodeBridges(EVERY_BRIDGE);
+  links = new NodeLinks(EVERY_BRIDGE);
   patches = [];
   lags = [];
   publisher = new NodePublisher({
     client: apiServer(),
     nodeName: "node-a",
-    bridges,
+    links,
     updateIntervalMs: 60_000,
     log: silentLog,
     metrics: new Registry(),
@@ -100,8 +106,8 @@ const BOOKMARK = { type: "BOOKMARK", object: { metadata: { resourceVersion: "9" 
 const key = (bridge: string): string => `bridge.network.kubevirt.io/${bridge}`;
 
 function add(index: number, name: string): void {
-  bridges.apply({ event: "link", index, name, kind: "bridge", master: 0, mac: "", permanentMac: undefined });
-  bridges.apply({ event: "synced" });
+  links.apply({ event: "link", index, name, kind: "bridge", master: 0, mac: "", permanentMac: undefined });
+  links.apply({ event: "synced" });
   publisher.changed();
 }
 
@@ -182,5 +188,22 @@ describe("the time without an answer of the API server", () => {
     expect(publisher.unansweredMs).toBe(5000);
     first.answer();
     await vi.waitFor(() => expect(publisher.unansweredMs).toBe(0));
+  });
+});
+
+const refusal = (status: number, reason: string, message: string) => new ApiError({ status, reason, message });
+
+describe("a patch that fails", () => {
+  it.each([
+    [refusal(403, "Forbidden", "no right."), "no right. Restore the ClusterRole bridge-marker-cr, or", true],
+    [refusal(409, "Conflict", "changed"), "changed. Somebody else writes this Node all the time", true],
+    [refusal(422, "Invalid", "bad name"), "bad name. Correct what the API server refuses", true],
+    [refusal(429, "TooManyRequests", "busy"), "busy. Look at the API server", false],
+    [refusal(503, "ServiceUnavailable", "down"), "down. Look at the API server", false],
+    [new ConnectionError("refused", { written: false }), "refused. Look at the API server", false],
+    ["text", "text. Look at the API server", false],
+  ])("with %s is told with its cause and what to do", (error, text, isAnAnswer) => {
+    expect(publishFailure("node-a", error)).toContain(`the bridges of Node node-a can't be published: ${text}`);
+    expect(isAnswer(error)).toBe(isAnAnswer);
   });
 });

@@ -1,8 +1,9 @@
 /** Interfaces with a driver, bonds and their members, which no network namespace of this machine may have. */
 
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { HostAddressTable } from "../../src/bridge-marker/host-address-table.ts";
-import { parseLinkEvent } from "../../src/bridge-marker/link-event.ts";
+import { EVERY_BRIDGE } from "../../src/bridge-marker/bridge-resources.ts";
+import { NodeLinks } from "../../src/bridge-marker/node-links.ts";
+import { parseLinkEvent } from "../../src/links/link-event.ts";
 import { pluginPath } from "../netns/cni-call.ts";
 import { Guest } from "./guest.ts";
 import { guestPartsOrReason } from "./packages.ts";
@@ -31,14 +32,14 @@ describe.skipIf(typeof parts === "string")(`host addresses${typeof parts === "st
   /** As the marker would report them. Without standard input, the monitor prints what there is and ends. */
   async function addresses(): Promise<string[]> {
     const { stdout } = await guest.run([monitor]);
-    const table = new HostAddressTable(() => false);
+    const links = new NodeLinks(EVERY_BRIDGE, () => false);
     for (const line of stdout.trimEnd().split("\n")) {
       const event = parseLinkEvent(line);
       if (event === undefined) throw new Error(`the monitor printed ${line}`);
-      table.apply(event);
+      links.apply(event);
     }
-    expect(table.synced).toBe(true);
-    return table.list().addresses.map(({ mac, interface: name }) => `${name} ${mac}`);
+    expect(links.synced).toBe(true);
+    return links.hostAddresses().addresses.map(({ mac, interface: name }) => `${name} ${mac}`);
   }
 
   it("are those of NICs and bonds, with what the hardware of a bond's members and of a VM's interface came with, and nothing that software made", async () => {

@@ -1,3 +1,5 @@
+import { parseObject } from "../json-path.ts";
+
 /** The server refused: with a `Status` of the API, a problem of RFC 9457, or another text in its place. */
 export class ApiError extends Error {
   override readonly name = "ApiError";
@@ -78,7 +80,7 @@ export function apiErrorFrom(answer: {
   retryAfter?: string | undefined;
   request: string;
 }): ApiError {
-  const json = parseObject(answer.body);
+  const json: object | undefined = parseObject(answer.body);
   const parsed = statusOf(json) ?? problemOf(json);
   return new ApiError({
     status: answer.status,
@@ -111,17 +113,6 @@ interface StatusObject {
   reason?: string;
   message?: string;
   details?: StatusDetails;
-}
-
-function parseObject(body: string): object | undefined {
-  if (!body.startsWith("{")) {
-    return undefined;
-  }
-  try {
-    return JSON.parse(body) as object;
-  } catch {
-    return undefined;
-  }
 }
 
 function statusOf(json: StatusObject | undefined): StatusObject | undefined {

@@ -21,7 +21,7 @@ const MAX_STDERR_BYTES = 4096;
 const SHOWN_CHARACTERS = 200;
 
 /** `settled`: the program works. `refused`: it may not print this line. */
-export type LineVerdict = "taken" | "settled" | "refused";
+type LineVerdict = "taken" | "settled" | "refused";
 
 export interface LineProcessOptions {
   /** What the log calls it. */

@@ -2,9 +2,9 @@ import type { Registry } from "prom-client";
 import Counter from "prom-client/lib/counter.js";
 import Gauge from "prom-client/lib/gauge.js";
 import Histogram from "prom-client/lib/histogram.js";
+import type { CountedReport } from "../../links/link-event.ts";
 import { attachedKeys, countUnseen, type NodeDirectories } from "./attachments.ts";
 import type { ListLinks } from "./host-links.ts";
-import type { CountedReport } from "./monitor-event.ts";
 import { unfilteredVlans } from "./unfiltered-vlans.ts";
 
 /** From below a millisecond, which a DEL takes, to a lease on a slow disk. */

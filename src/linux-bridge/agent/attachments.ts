@@ -1,8 +1,8 @@
 import type { NetnsDirectory } from "../../api/netns-directories.ts";
 import { PORT_ALIAS_PREFIX } from "../../api/node-state.ts";
+import { parseObject } from "../../kube/json-path.ts";
 import { readCachedResults } from "./cached-results.ts";
 import type { HostLink } from "./host-links.ts";
-import { parseObject } from "./json-object.ts";
 import { netnsPresence } from "./netns-path.ts";
 import { type AttachmentName, readRecords } from "./recorded-attachments.ts";
 

@@ -1,6 +1,6 @@
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
-import { isObject, parseObject } from "./json-object.ts";
+import { isObject, parseObject } from "../../kube/json-path.ts";
 import { type AttachmentName, namesIn, type RecordedAttachment } from "./recorded-attachments.ts";
 
 /**

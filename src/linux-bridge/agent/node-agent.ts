@@ -5,18 +5,17 @@ import type { Registry } from "prom-client";
 import { NETNS_DIRECTORIES } from "../../api/netns-directories.ts";
 import {
   ATTACHMENT_RECORD_DIRECTORY,
-  MAX_MONITOR_SILENCE_HEARTBEATS,
   MONITOR_HEARTBEAT_SECONDS,
   NODE_STATE_DIRECTORY,
   REPORT_SOCKET,
 } from "../../api/node-state.ts";
 import type { Clock } from "../../kube/clock.ts";
 import type { Log } from "../../kube/log.ts";
-import { type LineVerdict, runLineProcess } from "../../kube/process/line-process.ts";
+import type { LinkEvent } from "../../links/link-event.ts";
+import { runLinkMonitor } from "../../links/link-monitor.ts";
 import { agentMetrics } from "./agent-metrics.ts";
 import type { NodeDirectories } from "./attachments.ts";
 import { listLinks } from "./host-links.ts";
-import { parseAgentEvent } from "./monitor-event.ts";
 import { Reaper } from "./reaper.ts";
 import { namesIn } from "./recorded-attachments.ts";
 import { UnpluggedAttachments } from "./unplugged.ts";
@@ -83,19 +82,15 @@ export async function runNodeAgent(options: NodeAgentOptions, signal: AbortSigna
     log,
   });
   counted.countUnplugged(() => unplugged.count);
-  const onLine = (line: string): LineVerdict => {
-    const event = parseAgentEvent(line);
-    if (event === undefined) return "refused";
-    if (event.event === "report") counted.reported(event.report);
+  const onEvent = (event: LinkEvent): void => {
+    if (event.event === "report" && event.report !== undefined) counted.reported(event.report);
     if (event.event === "gone" || event.event === "namespace-gone") reaper.changed();
-    return event.event === "synced" ? "settled" : "taken";
   };
   const monitor = {
-    name: "the link monitor",
     command: join(pluginDirectory, "link-monitor"),
-    args: ["--namespaces", "--report-socket", REPORT_SOCKET, "--heartbeat-seconds", String(MONITOR_HEARTBEAT_SECONDS)],
-    onLine,
-    maxSilenceMs: MAX_MONITOR_SILENCE_HEARTBEATS * MONITOR_HEARTBEAT_SECONDS * 1000,
+    args: ["--namespaces", "--report-socket", REPORT_SOCKET],
+    heartbeatSeconds: MONITOR_HEARTBEAT_SECONDS,
+    onEvent,
     onStart: () => {
       counted.monitorStarted();
       reaper.changed();
@@ -105,7 +100,7 @@ export async function runNodeAgent(options: NodeAgentOptions, signal: AbortSigna
   };
   const watches = NETNS_DIRECTORIES.map(({ directory }) => watchNames(directory, () => reaper.changed(), log));
   try {
-    await Promise.all([runLineProcess(monitor, signal), reaper.run(), unplugged.run(signal)]);
+    await Promise.all([runLinkMonitor(monitor, signal), reaper.run(), unplugged.run(signal)]);
   } finally {
     for (const one of watches) one?.close();
   }

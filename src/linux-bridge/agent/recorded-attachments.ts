@@ -1,8 +1,8 @@
 import { readdir, readFile, rm, stat } from "node:fs/promises";
 import { join } from "node:path";
 import type { AttachmentRecord } from "../../api/node-state.ts";
+import { parseObject } from "../../kube/json-path.ts";
 import { unlessAbsent } from "../system-error.ts";
-import { parseObject } from "./json-object.ts";
 
 /** A plugin writes the record before it attaches something, and removes it when nothing is left. */
 export interface RecordedAttachment extends AttachmentRecord {

@@ -1,5 +1,5 @@
+import { parseObject } from "../../kube/json-path.ts";
 import type { ListLinks } from "./host-links.ts";
-import { parseObject } from "./json-object.ts";
 import { type RecordedAttachment, readRecords } from "./recorded-attachments.ts";
 
 const DEFAULT_BRIDGE = "cni0";

@@ -1,9 +1,8 @@
 /** The metrics of all processes, and those that a PromQL query asks for. */
 import PromRegistry from "prom-client/lib/registry.js";
-import { EVERY_BRIDGE } from "../../../src/bridge-marker/bridge-selection.ts";
-import { HostAddressTable } from "../../../src/bridge-marker/host-address-table.ts";
+import { EVERY_BRIDGE } from "../../../src/bridge-marker/bridge-resources.ts";
 import { markerMetrics } from "../../../src/bridge-marker/marker-metrics.ts";
-import { NodeBridges } from "../../../src/bridge-marker/node-bridges.ts";
+import { NodeLinks } from "../../../src/bridge-marker/node-links.ts";
 import { certificateMetrics } from "../../../src/certs/cert-manager.ts";
 import { KubeClient } from "../../../src/kube/client/client.ts";
 import { RESOURCES } from "../../../src/kube/client/resource.ts";
@@ -50,9 +49,7 @@ export function metricNames(): string[] {
     () => false,
   );
   certificateMetrics(metrics, () => []);
-  markerMetrics(metrics, new NodeBridges(EVERY_BRIDGE), new HostAddressTable(() => false)).watchPending({
-    pendingMs: 0,
-  });
+  markerMetrics(metrics, new NodeLinks(EVERY_BRIDGE)).watchPending({ pendingMs: 0 });
   agentMetrics(metrics, { recordDirectory: "/nowhere", netnsDirectories: [], listLinks: async () => [] });
   injectionMetrics(metrics);
   nadLintMetrics(metrics);

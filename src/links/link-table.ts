@@ -1,20 +1,19 @@
-import type { LinkEvent } from "./link-event.ts";
-
-export type SeenLink = Extract<LinkEvent, { readonly event: "link" }>;
+import { isDeepStrictEqual } from "node:util";
+import type { Link, LinkEvent } from "./link-event.ts";
 
 /**
- * What is kept of some of the node's links, up to date from link events. During a dump the known links stay; its end
- * removes those that it did not name. Other links (thousands of veths) are not kept.
+ * Some of the node's links, up to date from link events. During a dump the known links stay; its end removes those that it
+ * did not name.
  */
-export class LinkTable<T> {
-  readonly #keep: (link: SeenLink) => T | undefined;
-  #links = new Map<number, T>();
+export class LinkTable {
+  readonly #keep: (link: Link) => Link | undefined;
+  #links = new Map<number, Link>();
   /** What the current dump has named so far; undefined between dumps. */
-  #dump: Map<number, T> | undefined = new Map();
+  #dump: Map<number, Link> | undefined = new Map();
   #known = false;
 
   /** `keep`: what to keep of a link; undefined for nothing. */
-  constructor(keep: (link: SeenLink) => T | undefined) {
+  constructor(keep: (link: Link) => Link | undefined) {
     this.#keep = keep;
   }
 
@@ -28,9 +27,9 @@ export class LinkTable<T> {
     return this.#known && this.#dump === undefined;
   }
 
-  /** By the index of the link, lowest first. */
-  protected entries(): (readonly [number, T])[] {
-    return [...this.#links].sort(([one], [other]) => one - other);
+  /** What is kept, lowest index first. */
+  get links(): readonly Link[] {
+    return [...this.#links.values()].sort((one, other) => one.index - other.index);
   }
 
   /** The source of events restarts, because its process died. A dump will follow. */
@@ -38,34 +37,36 @@ export class LinkTable<T> {
     this.#dump = new Map();
   }
 
-  /** Whether the event may have changed the entries, `known` or `synced`. */
+  /** Whether the event may have changed `links`, `known` or `synced`. */
   apply(event: LinkEvent): boolean {
     switch (event.event) {
-      case "link":
-        return this.#link(event.index, this.#keep(event));
+      case "link": {
+        const { event: _, ...link } = event;
+        return this.#set(link.index, this.#keep(link));
+      }
       case "gone":
-        return this.#link(event.index, undefined);
+        return this.#set(event.index, undefined);
       case "lost":
       case "resync":
         this.#dump = new Map();
         return true;
-      case "alive":
-        return false;
       case "synced":
         this.#links = this.#dump ?? this.#links;
         this.#dump = undefined;
         this.#known = true;
         return true;
+      default:
+        return false;
     }
   }
 
   /** An index names one link at a time. The link that had it before is gone or renamed. */
-  #link(index: number, kept: T | undefined): boolean {
+  #set(index: number, kept: Link | undefined): boolean {
     const before = this.#links.get(index);
     for (const links of [this.#links, this.#dump]) {
       if (kept === undefined) links?.delete(index);
       else links?.set(index, kept);
     }
-    return before !== kept;
+    return !isDeepStrictEqual(before, kept);
   }
 }

@@ -2,10 +2,10 @@ import { appendFile, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
-import type { LinkEvent } from "../../src/bridge-marker/link-event.ts";
-import { runLinkMonitor } from "../../src/bridge-marker/link-monitor.ts";
 import { systemClock } from "../../src/kube/clock.ts";
 import { type Log, silentLog } from "../../src/kube/log.ts";
+import type { LinkEvent } from "../../src/links/link-event.ts";
+import { runLinkMonitor } from "../../src/links/link-monitor.ts";
 
 const WITHIN = { timeout: 30_000 };
 const script = join(import.meta.dirname, "scripted-monitor.mjs");

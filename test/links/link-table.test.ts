@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { BridgeTable } from "../../src/bridge-marker/bridge-table.ts";
-import { type LinkEvent, parseLinkEvent } from "../../src/bridge-marker/link-event.ts";
+import type { LinkEvent } from "../../src/links/link-event.ts";
+import { LinkTable } from "../../src/links/link-table.ts";
 
 const link = (index: number, name: string, kind: string): LinkEvent => {
   return { event: "link", index, name, kind, master: 0, mac: "02:00:00:00:00:01", permanentMac: undefined };
@@ -9,15 +9,17 @@ const link = (index: number, name: string, kind: string): LinkEvent => {
 const bridge = (index: number, name: string): LinkEvent => link(index, name, "bridge");
 const other = (index: number, name: string): LinkEvent => link(index, name, "veth");
 
-const names = (table: BridgeTable): string[] => [...new Set(table.bridges().map(({ name }) => name))].sort();
+const names = (table: LinkTable): string[] => [...new Set(table.links.map(({ name }) => name))].sort();
 
-function tableOf(...events: LinkEvent[]): BridgeTable {
-  const table = new BridgeTable();
+const bridgeTable = (): LinkTable => new LinkTable((link) => (link.kind === "bridge" ? link : undefined));
+
+function tableOf(...events: LinkEvent[]): LinkTable {
+  const table = bridgeTable();
   for (const event of events) table.apply(event);
   return table;
 }
 
-describe("the table of bridges", () => {
+describe("the table of links", () => {
   it("knows nothing until the first dump has ended", () => {
     const table = tableOf(bridge(3, "br1"));
     expect([table.known, table.synced]).toEqual([false, false]);
@@ -35,7 +37,7 @@ describe("the table of bridges", () => {
     expect(names(table)).toEqual(["br9"]);
   });
 
-  it("does not care about other links, and says that nothing changed", () => {
+  it("keeps no other links, and says that nothing changed", () => {
     const table = tableOf(bridge(3, "br1"), other(1, "lo"), { event: "synced" });
     expect(table.apply(other(7, "veth0"))).toBe(false);
     expect(table.apply({ event: "gone", index: 7 })).toBe(false);
@@ -58,6 +60,13 @@ describe("the table of bridges", () => {
     expect(names(table)).toEqual(["br2"]);
   });
 
+  it("has the lowest index first, and takes neither a heartbeat nor what is no link for a change", () => {
+    const table = tableOf(bridge(5, "br1"), bridge(3, "br2"), { event: "synced" });
+    expect(table.links.map(({ index }) => index)).toEqual([3, 5]);
+    const others = [{ event: "alive" }, { event: "namespace-gone" }, { event: "report", report: undefined }] as const;
+    expect(others.map((event) => table.apply(event))).toEqual([false, false, false]);
+  });
+
   it("keeps what it knows when the monitor starts anew", () => {
     const table = tableOf(bridge(3, "br1"), { event: "synced" });
     table.restart();
@@ -73,7 +82,7 @@ describe("the table of bridges", () => {
     fc.assert(
       fc.property(fc.array(change), fc.array(change), fc.array(change), (unseen, seen, during) => {
         const kernel = new Map<number, { name: string; kind: string }>();
-        const table = new BridgeTable();
+        const table = bridgeTable();
         const happen = ({ index, to, name }: { index: number; to: string; name: string }): LinkEvent => {
           if (to === "gone") kernel.delete(index);
           else kernel.set(index, { name, kind: to });
@@ -90,21 +99,4 @@ describe("the table of bridges", () => {
       }),
     );
   });
-});
-
-describe("a line of the link monitor", () => {
-  it("is read for what the marker needs", () => {
-    const line =
-      '{"event":"link","index":3,"name":"br1","kind":"bridge","up":true,"master":0,"mac":"02:00:00:00:00:01","mtu":1500}';
-    expect(parseLinkEvent(line)).toEqual({ ...bridge(3, "br1"), mtu: 1500, vlanFiltering: false });
-    expect(parseLinkEvent('{"event":"gone","index":3,"name":"br1"}')).toEqual({ event: "gone", index: 3 });
-    expect(parseLinkEvent('{"event":"synced"}')).toEqual({ event: "synced" });
-  });
-
-  it.each(["", "null", "42", "{", '{"event":"link"}', '{"event":"link","index":"3","name":"x"}', '{"event":"news"}'])(
-    "is refused when it is %j",
-    (line) => {
-      expect(parseLinkEvent(line)).toBeUndefined();
-    },
-  );
 });

@@ -1,27 +1,10 @@
 import PromRegistry from "prom-client/lib/registry.js";
 import { describe, expect, it } from "vitest";
 import { agentMetrics } from "../../../src/linux-bridge/agent/agent-metrics.ts";
-import { parseAgentEvent } from "../../../src/linux-bridge/agent/monitor-event.ts";
 
 const REPORT = { plugin: "bridge", command: "ADD", code: 0, ms: 1.5 };
 
 describe("what the agent hears", () => {
-  it.each([
-    [
-      { event: "report", ...REPORT, network: "net" },
-      { event: "report", report: REPORT },
-    ],
-    [{ event: "gone", index: 3, name: "veth1" }, { event: "gone" }],
-    [{ event: "namespace-gone" }, { event: "namespace-gone" }],
-    [{ event: "synced" }, { event: "synced" }],
-    [{ event: "link", index: 3 }, { event: "other" }],
-    [{ event: "report", plugin: "bridge" }, { event: "other" }],
-    [{ event: "report", ...REPORT, ms: Number.POSITIVE_INFINITY }, { event: "other" }],
-    [{ event: "nonsense" }, undefined],
-  ])("%j is understood as %j", (line, event) => {
-    expect(parseAgentEvent(JSON.stringify(line))).toEqual(event);
-  });
-
   it("is counted: durations of what succeeded, codes of what failed, nothing that is made up", async () => {
     const registry = new PromRegistry();
     const metrics = agentMetrics(registry, {

@@ -1,0 +1,103 @@
+import { existsSync } from "node:fs";
+import { join } from "node:path";
+import { formatMac, isMulticast, parseMac } from "../api/mac.ts";
+import { BRIDGE_RESOURCE_PREFIX } from "../api/names.ts";
+import type { NodeBridge, NodeMac } from "../api/node-macs.ts";
+import { MAX_NODE_BRIDGES, MAX_NODE_MACS, shownInterface } from "../api/node-report.ts";
+import type { Link } from "../links/link-event.ts";
+import { LinkTable } from "../links/link-table.ts";
+import { type BridgeResources, type BridgeSelection, bridgeResources } from "./bridge-resources.ts";
+
+const INTERFACES = "/sys/class/net";
+
+/** Kinds of rtnetlink that put physical interfaces together under one address. */
+const BONDS = ["bond", "team"];
+
+export interface HostAddresses {
+  readonly addresses: readonly NodeMac[];
+  /** How many more the node has. */
+  readonly omitted: number;
+}
+
+/** The node's links, and what the marker publishes and reports of them. Of the thousands of veths nothing is kept. */
+export class NodeLinks extends LinkTable {
+  readonly #selection: BridgeSelection;
+
+  /** `isVirtual`: whether the interface of that name is a virtual function. */
+  constructor(selection: BridgeSelection, isVirtual = isVirtualFunction) {
+    super((link) => publishedPart(link, selection.onlyWithPorts, isVirtual));
+    this.#selection = selection;
+  }
+
+  resources(): BridgeResources {
+    return bridgeResources(this.links, this.#selection);
+  }
+
+  /** How the published bridges are set. */
+  bridges(): NodeBridge[] {
+    return bridgeSettings(this.links, this.resources().keys);
+  }
+
+  hostAddresses(): HostAddresses {
+    return hostAddresses(this.links);
+  }
+}
+
+/**
+ * Ports are followed only where they matter. The address of a bridge does not. That of a virtual function does not either:
+ * one that is back from a VM may still have the VM's.
+ */
+function publishedPart(link: Link, withPorts: boolean, isVirtual: (name: string) => boolean): Link | undefined {
+  const { index, name, kind } = link;
+  const part = { index, name, kind, master: withPorts ? link.master : 0, mac: "", permanentMac: undefined };
+  if (kind === "bridge") return { ...part, mtu: link.mtu, vlanFiltering: link.vlanFiltering ?? false };
+  if (BONDS.includes(kind) || (kind === "" && !isVirtual(name))) {
+    return { ...part, mac: link.mac, permanentMac: link.permanentMac };
+  }
+  return part.master === 0 ? undefined : part;
+}
+
+/** Of the bridges whose resource is among `published`, by the index of the link; as many as a node may report. */
+function bridgeSettings(links: readonly Link[], published: ReadonlySet<string>): NodeBridge[] {
+  return links
+    .flatMap(({ name, kind, mtu, vlanFiltering = false }) =>
+      kind === "bridge" && mtu !== undefined && published.has(BRIDGE_RESOURCE_PREFIX + name)
+        ? [{ name, mtu, vlanFiltering }]
+        : [],
+    )
+    .slice(0, MAX_NODE_BRIDGES);
+}
+
+/**
+ * Addresses of the node's own interfaces: of physical ones, which have no kind in rtnetlink, and of bonds. All others (veth,
+ * tap, bridge, VLAN, macvlan, tunnels) are made by software, whose addresses come and go with pods. Each address once, bonds
+ * first, then by the index of the link; as many as a node may report.
+ *
+ * Of a physical interface, the address that the hardware came with counts. Another one is that of its bond, or of a VM on top
+ * of it (macvtap in passthru mode).
+ */
+function hostAddresses(links: readonly Link[]): HostAddresses {
+  const bonds = links.filter(({ kind }) => BONDS.includes(kind));
+  const physical = links.filter(({ kind }) => kind === "");
+  const byMac = new Map<string, NodeMac>();
+  for (const { name, mac: current, permanentMac = current } of [...bonds, ...physical]) {
+    const mac = unicastMac(permanentMac);
+    if (mac !== undefined && !byMac.has(mac)) byMac.set(mac, { mac, interface: shownInterface(name) });
+  }
+  const all = [...byMac.values()];
+  return { addresses: all.slice(0, MAX_NODE_MACS), omitted: Math.max(0, all.length - MAX_NODE_MACS) };
+}
+
+/** Undefined for a loopback device (all zeros) and for what is no Ethernet address. */
+function unicastMac(text: string): string | undefined {
+  const mac = parseMac(text);
+  return mac === undefined || mac === 0 || isMulticast(mac) ? undefined : formatMac(mac);
+}
+
+/**
+ * Whether an interface is a virtual function of SR-IOV: its device points to the physical one. A pod on the node's network
+ * sees the node's interfaces in sysfs, and needs no right for it.
+ */
+export function isVirtualFunction(name: string, interfaces = INTERFACES): boolean {
+  return existsSync(join(interfaces, name, "device", "physfn"));
+}

@@ -1,0 +1,84 @@
+/**
+ * What the executable `link-monitor` tells the node's daemons, the marker and the node agent.
+ * Imports `src/api` and `src/kube`, nothing of a product.
+ */
+import type { OperationReport } from "../api/node-state.ts";
+import { parseObject } from "../kube/json-path.ts";
+
+/** A link of the node. */
+export interface Link {
+  readonly index: number;
+  readonly name: string;
+  /** Of rtnetlink: "bridge", "veth", ...; "" for a physical device. */
+  readonly kind: string;
+  /** Index of the bridge or bond that it is a port of; 0 for none. */
+  readonly master: number;
+  /** "" for none. */
+  readonly mac: string;
+  /** The address that the hardware came with, where it is another one. */
+  readonly permanentMac: string | undefined;
+  readonly mtu?: number | undefined;
+  /** Of a bridge that filters VLANs. */
+  readonly vlanFiltering?: boolean;
+}
+
+/** What a plugin reported of one call. */
+export type CountedReport = Omit<OperationReport, "network">;
+
+/**
+ * The lines of `link-monitor`, one JSON object each: first every link, then `synced`, then changes. `resync` and `lost`
+ * announce that every link is printed again, up to the next `synced`; `alive` is the heartbeat. Any process of the node may
+ * send a report: one that can't be understood is undefined.
+ */
+export type LinkEvent =
+  | ({ readonly event: "link" } & Link)
+  | { readonly event: "gone"; readonly index: number }
+  | { readonly event: "report"; readonly report: CountedReport | undefined }
+  | { readonly event: "synced" | "resync" | "lost" | "alive" | "namespace-gone" };
+
+/** The event, or undefined for any other line: then the monitor is not the expected executable. Other fields are dropped. */
+export function parseLinkEvent(line: string): LinkEvent | undefined {
+  const value = parseObject(line) ?? {};
+  const { event, index, name, kind, master, mac, permanentMac, mtu, vlanFiltering } = value;
+  switch (event) {
+    case "link":
+      return typeof index === "number" && typeof name === "string"
+        ? {
+            event,
+            index,
+            name,
+            kind: textOf(kind) ?? "",
+            master: numberOf(master) ?? 0,
+            mac: textOf(mac) ?? "",
+            permanentMac: textOf(permanentMac),
+            mtu: numberOf(mtu),
+            vlanFiltering: vlanFiltering === true,
+          }
+        : undefined;
+    case "gone":
+      return typeof index === "number" ? { event, index } : undefined;
+    case "report":
+      return { event, report: reportOf(value) };
+    case "synced":
+    case "resync":
+    case "lost":
+    case "alive":
+    case "namespace-gone":
+      return { event };
+    default:
+      return undefined;
+  }
+}
+
+function reportOf({ plugin, command, code, ms }: Record<string, unknown>): CountedReport | undefined {
+  if (typeof plugin !== "string" || typeof command !== "string") return undefined;
+  return typeof code === "number" && typeof ms === "number" ? { plugin, command, code, ms } : undefined;
+}
+
+function textOf(value: unknown): string | undefined {
+  return typeof value === "string" ? value : undefined;
+}
+
+function numberOf(value: unknown): number | undefined {
+  return typeof value === "number" ? value : undefined;
+}

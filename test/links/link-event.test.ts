@@ -1,0 +1,42 @@
+import { describe, expect, it } from "vitest";
+import { parseLinkEvent } from "../../src/links/link-event.ts";
+
+const REPORT = { plugin: "bridge", command: "ADD", code: 0, ms: 1.5 };
+
+describe("a line of the link monitor", () => {
+  it("is read for what marker and agent need", () => {
+    const line =
+      '{"event":"link","index":3,"name":"br1","kind":"bridge","up":true,"master":0,"mac":"02:00:00:00:00:01","mtu":1500}';
+    expect(parseLinkEvent(line)).toEqual({
+      event: "link",
+      index: 3,
+      name: "br1",
+      kind: "bridge",
+      master: 0,
+      mac: "02:00:00:00:00:01",
+      permanentMac: undefined,
+      mtu: 1500,
+      vlanFiltering: false,
+    });
+    expect(parseLinkEvent('{"event":"gone","index":3,"name":"br1"}')).toEqual({ event: "gone", index: 3 });
+  });
+
+  it.each(["synced", "resync", "lost", "alive", "namespace-gone"])("is read where it is no more than %s", (event) => {
+    expect(parseLinkEvent(JSON.stringify({ event, more: 1 }))).toEqual({ event });
+  });
+
+  it.each([
+    [{ ...REPORT, network: "net" }, REPORT],
+    [{ plugin: "bridge" }, undefined],
+    [{ ...REPORT, ms: Number.POSITIVE_INFINITY }, undefined],
+  ])("may have the report %j, understood as %j: anybody may send one", (sent, report) => {
+    expect(parseLinkEvent(JSON.stringify({ event: "report", ...sent }))).toEqual({ event: "report", report });
+  });
+
+  it.each(["", "null", "42", "{", '{"event":"link"}', '{"event":"link","index":"3","name":"x"}', '{"event":"news"}'])(
+    "is refused when it is %j",
+    (line) => {
+      expect(parseLinkEvent(line)).toBeUndefined();
+    },
+  );
+});
