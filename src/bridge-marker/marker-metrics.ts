@@ -78,7 +78,7 @@ export function markerMetrics(registry: Registry, links: NodeLinks): MarkerMetri
       patches.inc({ result });
       if (result === "success") lastPatch.setToCurrentTime();
     },
-    right(lagMs) {
+    published(lagMs) {
       lastSuccess.setToCurrentTime();
       if (lagMs !== undefined) lag.observe(lagMs / 1000);
     },

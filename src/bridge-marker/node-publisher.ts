@@ -29,18 +29,18 @@ export interface NodePublisherOptions {
   readonly metrics: Registry;
   readonly observer?: PublisherObserver;
   readonly clock?: Clock;
-  /** Told of the node's UID each time that it is seen. */
+  /** Called with the node's UID for each event of its watch. */
   readonly onNode?: (uid: string) => void;
   /** The node was listed: etcd may have lost what was written before. */
   readonly onListed?: () => void;
   readonly random?: () => number;
 }
 
-/** Is told what happens, for metrics. */
+/** Called with what happens, for metrics. */
 export interface PublisherObserver {
   patched(result: "success" | "error"): void;
   /** The node's resources are right. `lagMs`: since the link event that made the last patch necessary, if one did. */
-  right(lagMs: number | undefined): void;
+  published(lagMs: number | undefined): void;
 }
 
 /**
@@ -150,16 +150,16 @@ export class NodePublisher {
     const node = this.#node();
     if (node === undefined) {
       this.#problem = `Node ${nodeName} does not exist, so its bridges are not published`;
-      this.#nothingWaits();
+      this.#clearPending();
       return later;
     }
     const { keys, skipped } = links.resources();
     this.#reportIllegal(skipped);
     const change = planCapacity(keys, node.status?.capacity ?? {});
     if (change === undefined) {
-      this.#nothingWaits();
+      this.#clearPending();
       this.#succeeded();
-      observer?.right(undefined);
+      observer?.published(undefined);
       return later;
     }
     // What changes from here on is not in this patch.
@@ -176,7 +176,7 @@ export class NodePublisher {
     log.info({ change }, "published the node's bridges");
     this.#patchingSinceMs = undefined;
     this.#succeeded();
-    observer?.right(changedAtMs === undefined ? undefined : this.#clock.monotonicMs() - changedAtMs);
+    observer?.published(changedAtMs === undefined ? undefined : this.#clock.monotonicMs() - changedAtMs);
     return later;
   }
 
@@ -224,7 +224,7 @@ export class NodePublisher {
     this.#published = true;
   }
 
-  #nothingWaits(): void {
+  #clearPending(): void {
     this.#changedAtMs = undefined;
     this.#patchingSinceMs = undefined;
   }

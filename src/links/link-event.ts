@@ -23,7 +23,7 @@ export interface Link {
 }
 
 /** What a plugin reported of one call. */
-export type CountedReport = Omit<OperationReport, "network">;
+export type PluginReport = Omit<OperationReport, "network">;
 
 /**
  * The lines of `link-monitor`, one JSON object each: first every link, then `synced`, then changes. `resync` and `lost`
@@ -33,7 +33,7 @@ export type CountedReport = Omit<OperationReport, "network">;
 export type LinkEvent =
   | ({ readonly event: "link" } & Link)
   | { readonly event: "gone"; readonly index: number }
-  | { readonly event: "report"; readonly report: CountedReport | undefined }
+  | { readonly event: "report"; readonly report: PluginReport | undefined }
   | { readonly event: "synced" | "resync" | "lost" | "alive" | "namespace-gone" };
 
 /** The event, or undefined for any other line: then the monitor is not the expected executable. Other fields are dropped. */
@@ -70,7 +70,7 @@ export function parseLinkEvent(line: string): LinkEvent | undefined {
   }
 }
 
-function reportOf({ plugin, command, code, ms }: Record<string, unknown>): CountedReport | undefined {
+function reportOf({ plugin, command, code, ms }: Record<string, unknown>): PluginReport | undefined {
   if (typeof plugin !== "string" || typeof command !== "string") return undefined;
   return typeof code === "number" && typeof ms === "number" ? { plugin, command, code, ms } : undefined;
 }

@@ -1,6 +1,7 @@
 /** The pod webhook on the HTTP server: counts what it decides, and says which pods went without an injection. */
 
 import type { Registry } from "prom-client";
+import Counter from "prom-client/lib/counter.js";
 import { INJECT_RESOURCES_PATH } from "../api/webhook-paths.ts";
 import {
   type AdmissionAnswer,
@@ -13,7 +14,6 @@ import { HttpError } from "../kube/http/http-error.ts";
 import type { PostRoutes } from "../kube/http/route-server.ts";
 import type { Log } from "../kube/log.ts";
 import { RateLimitedLog } from "../kube/rate-limited-log.ts";
-import { type Decision, injectionMetrics } from "./injection-metrics.ts";
 import { describePod } from "./pod-review.ts";
 
 export interface InjectionRouteOptions {
@@ -56,4 +56,19 @@ export function routeInjection(routes: PostRoutes, options: InjectionRouteOption
 function decisionOf(answer: AdmissionAnswer): Decision {
   if (!answer.allowed) return "denied";
   return answer.patch?.length ? "injected" : "unchanged";
+}
+
+const DECISIONS = ["injected", "unchanged", "denied", "failed"] as const;
+type Decision = (typeof DECISIONS)[number];
+
+/** Counts pods by decision, from zero on. */
+export function injectionMetrics(registry: Registry): (decision: Decision) => void {
+  const pods = new Counter({
+    name: "linux_bridge_webhook_pods_total",
+    help: "Pods with networks by decision: injected, unchanged (nothing to add), denied, failed (no answer in time: the failurePolicy decided).",
+    labelNames: ["decision"],
+    registers: [registry],
+  });
+  for (const decision of DECISIONS) pods.inc({ decision }, 0);
+  return (decision) => pods.inc({ decision });
 }

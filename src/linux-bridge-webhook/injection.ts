@@ -1,8 +1,7 @@
 import { INJECTED_ANNOTATION, NAD_NODE_SELECTOR_ANNOTATION, NAD_RESOURCE_NAME_ANNOTATION } from "../api/names.ts";
 import { type JsonPatchOp, jsonPointer } from "../kube/client/json-patch.ts";
-import { type Injected, readInjected } from "./injected-record.ts";
+import { parseObject } from "../kube/json-path.ts";
 import { isLabelKey, isLabelValue, isResourceName } from "./legal-names.ts";
-import { parseWholeQuantity } from "./quantity.ts";
 
 /**
  * Resources and node labels for a pod's networks. Each NetworkAttachmentDefinition names a node resource. The first
@@ -184,4 +183,55 @@ function quoted(text: string): string {
 
 function where(attachment: Attachment, annotation: string): string {
   return `NetworkAttachmentDefinition ${attachment.namespace}/${attachment.name}: annotation ${annotation}`;
+}
+
+/** What the injection made of one resource of the first container. */
+interface Injected {
+  readonly from: number;
+  readonly to: number;
+}
+
+/** Ours are shorter: one entry for each of a few networks. */
+const MAX_RECORD_CHARS = 32_768;
+
+/** Reads the annotation. Anybody can write it: what is no record counts as none. */
+function readInjected(annotation: string | undefined): ReadonlyMap<string, Injected> {
+  if (annotation === undefined || annotation.length > MAX_RECORD_CHARS) return new Map();
+  const record = parseObject(annotation) ?? {};
+  return new Map(
+    Object.entries(record).flatMap(([resource, value]) => (isInjected(value) ? [[resource, value] as const] : [])),
+  );
+}
+
+function isInjected(value: unknown): value is Injected {
+  const { from, to } = (value ?? {}) as Partial<Record<keyof Injected, unknown>>;
+  return isAmount(from) && isAmount(to);
+}
+
+function isAmount(value: unknown): boolean {
+  return Number.isSafeInteger(value) && Number(value) >= 0;
+}
+
+/** Of whole numbers as Kubernetes quantities. An extended resource allows no others. */
+const FACTORS: Readonly<Record<string, number>> = {
+  "": 1,
+  k: 1e3,
+  M: 1e6,
+  G: 1e9,
+  T: 1e12,
+  P: 1e15,
+  Ki: 2 ** 10,
+  Mi: 2 ** 20,
+  Gi: 2 ** 30,
+  Ti: 2 ** 40,
+  Pi: 2 ** 50,
+};
+
+/** "3" is 3, "1k" is 1000; undefined for anything that is not a whole number below 2^53. */
+export function parseWholeQuantity(quantity: unknown): number | undefined {
+  const match = /^\+?(\d+)([a-zA-Z]*)$/.exec(String(quantity));
+  const factor = match === null ? undefined : FACTORS[match[2] ?? ""];
+  if (match === null || factor === undefined) return undefined;
+  const value = Number(match[1]) * factor;
+  return Number.isSafeInteger(value) ? value : undefined;
 }

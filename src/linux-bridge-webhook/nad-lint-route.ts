@@ -1,6 +1,7 @@
 /** The webhook of NetworkAttachmentDefinitions on the HTTP server. A defect of the lint never keeps a network out. */
 
 import type { Registry } from "prom-client";
+import Counter from "prom-client/lib/counter.js";
 import type { NadLint } from "../api/nad-lint-setting.ts";
 import { LINT_NETWORKS_PATH } from "../api/webhook-paths.ts";
 import { type AdmissionAnswer, type AdmissionRequest, admissionHandler } from "../kube/admission/admission-server.ts";
@@ -8,7 +9,7 @@ import { type Clock, systemClock } from "../kube/clock.ts";
 import type { PostRoutes } from "../kube/http/route-server.ts";
 import type { Log } from "../kube/log.ts";
 import { RateLimitedLog } from "../kube/rate-limited-log.ts";
-import { nadLintMetrics } from "./nad-lint-metrics.ts";
+import { FINDING_CODES, type FindingCode } from "../nad-lint/finding.ts";
 import { describeNad, type NadReviewOptions, nadReview } from "./nad-review.ts";
 
 export interface NadLintRouteOptions extends Omit<NadReviewOptions, "mode" | "onFinding"> {
@@ -42,4 +43,26 @@ export function routeNadLint(routes: PostRoutes, options: NadLintRouteOptions): 
     }
   };
   routes.post(LINT_NETWORKS_PATH, admissionHandler(reviewAnyway));
+}
+
+interface NadLintMetrics {
+  found(code: FindingCode): void;
+  failed(): void;
+}
+
+/** Counts findings by code, from zero on. */
+export function nadLintMetrics(registry: Registry): NadLintMetrics {
+  const findings = new Counter({
+    name: "linux_bridge_webhook_nad_findings_total",
+    help: "Mistakes in NetworkAttachmentDefinitions that users were warned of or refused for, by code.",
+    labelNames: ["code"],
+    registers: [registry],
+  });
+  for (const code of FINDING_CODES) findings.inc({ code }, 0);
+  const failures = new Counter({
+    name: "linux_bridge_webhook_nad_lint_failures_total",
+    help: "NetworkAttachmentDefinitions that were admitted unseen, because the lint failed.",
+    registers: [registry],
+  });
+  return { found: (code) => findings.inc({ code }), failed: () => failures.inc() };
 }

@@ -6,12 +6,12 @@ import type { AdmissionAnswer, AdmissionRequest } from "../kube/admission/admiss
 import type { KubeObject } from "../kube/client/resource.ts";
 import { textAt } from "../kube/json-path.ts";
 import type { Finding } from "../nad-lint/finding.ts";
-import { lintNetwork, type Surroundings } from "../nad-lint/lint.ts";
+import { type ClusterFacts, lintNetwork } from "../nad-lint/lint.ts";
 
 export interface NadReviewOptions {
   readonly mode: Exclude<NadLint, "Off">;
-  readonly nodesWith: NonNullable<Surroundings["nodesWith"]>;
-  readonly bridgesOn: NonNullable<Surroundings["bridgesOn"]>;
+  readonly nodesWith: NonNullable<ClusterFacts["nodesWith"]>;
+  readonly bridgesOn: NonNullable<ClusterFacts["bridgesOn"]>;
   /** Another network than `namespace/name` that leads to the same bridge and VLAN, as a message speaks of it. */
   readonly sameSegment: (segment: string, namespace: string, name: string) => string | undefined;
   /** Told of each finding that the user sees. */

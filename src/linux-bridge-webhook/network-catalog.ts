@@ -27,14 +27,14 @@ export type NetworkLookup =
 
 /** Looks up networks. */
 export interface NetworkLookups {
-  /** What is known without a question to the API server; undefined where only that can tell. */
-  known(network: NetworkRef): NetworkLookup | undefined;
-  /** Asks the API server on behalf of a pod in the namespace `asker`. Rejects if it does not answer. */
-  find(network: NetworkRef, asker: string, signal: AbortSignal): Promise<NetworkLookup>;
+  /** What the cache has; undefined where the API server has to be asked. */
+  cached(network: NetworkRef): NetworkLookup | undefined;
+  /** Asks the API server on behalf of a pod in the namespace `podNamespace`. Rejects if it does not answer. */
+  find(network: NetworkRef, podNamespace: string, signal: AbortSignal): Promise<NetworkLookup>;
 }
 
 /** Limits each namespace so that pods which name missing networks do not delay the reads for other namespaces. */
-const LIVE_READS: FairLimits = { inAll: 16, each: 4 };
+const LIVE_READS: FairLimits = { total: 16, perNamespace: 4 };
 
 /** What is kept of a NetworkAttachmentDefinition. */
 type SlimNad = KubeObject & { readonly segment?: string | undefined };
@@ -75,7 +75,7 @@ export class NetworkCatalog implements NetworkLookups {
     await this.#informer.run(signal);
   }
 
-  known({ namespace, name }: NetworkRef): NetworkLookup | undefined {
+  cached({ namespace, name }: NetworkRef): NetworkLookup | undefined {
     const found = this.#informer.get(`${namespace}/${name}`);
     if (found !== undefined) return { kind: "found", annotations: found.metadata.annotations ?? {} };
     return isNamespaceName(namespace) && isObjectName(name) ? undefined : { kind: "missing" };
@@ -92,8 +92,8 @@ export class NetworkCatalog implements NetworkLookups {
     return others.length > 0 ? "a network of another namespace" : undefined;
   }
 
-  async find(network: NetworkRef, asker: string, signal: AbortSignal): Promise<NetworkLookup> {
-    return this.known(network) ?? this.#liveReads.run(asker, signal, () => this.#read(network, signal));
+  async find(network: NetworkRef, podNamespace: string, signal: AbortSignal): Promise<NetworkLookup> {
+    return this.cached(network) ?? this.#liveReads.run(podNamespace, signal, () => this.#read(network, signal));
   }
 
   async #read({ namespace, name }: NetworkRef, signal: AbortSignal): Promise<NetworkLookup> {
@@ -119,10 +119,10 @@ function segmentIn(nad: KubeObject): string | undefined {
 
 const READ_ANNOTATIONS = [NAD_RESOURCE_NAME_ANNOTATION, NAD_NODE_SELECTOR_ANNOTATION] as const;
 
-/** A label with its value and the blanks between them has less. What is cut is none, and its warning quotes less. */
+/** A label with its value is shorter. What is cut is no label, and its warning quotes less. */
 const MAX_ANNOTATION_CHARS = 512;
 
-/** Configurations can have kilobytes. Only two annotations matter here, of a quarter of a megabyte if somebody likes. */
+/** Configurations can have kilobytes. Only two annotations matter here, and each may have a quarter of a megabyte. */
 function annotationsOnly(nad: KubeObject): KubeObject {
   const { name, namespace, uid, resourceVersion } = nad.metadata;
   const annotations: Record<string, string> = {};

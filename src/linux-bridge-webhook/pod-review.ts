@@ -25,7 +25,7 @@ const MIRROR_ANNOTATION = "kubernetes.io/config.mirror";
 
 /** A refusal names so many networks. */
 const MAX_NAMED = 5;
-/** The API server looks at names after the webhooks. */
+/** The API server checks names after the webhooks. */
 const MAX_NAME_CHARS = 253;
 /** Some 4 kB in all, which is what the API server hands on. */
 const MAX_WARNINGS = 16;
@@ -33,10 +33,10 @@ const MAX_WARNINGS = 16;
 const NO_DEFINITIONS =
   "it asks for networks, but this cluster has no NetworkAttachmentDefinitions: install multus first.";
 
-/** Nobody is told whether there is such a network in a namespace that is closed to the pod. */
-const UNSEEN: NetworkLookup = { kind: "missing" };
+/** No pod learns whether a network exists in a namespace that is closed to it. */
+const NOT_LOOKED_UP: NetworkLookup = { kind: "missing" };
 
-type Answers = ReadonlyMap<RequestedNetwork, NetworkLookup>;
+type Lookups = ReadonlyMap<RequestedNetwork, NetworkLookup>;
 
 /** Why multus would not attach a network, and what to do. */
 interface Fault {
@@ -45,7 +45,7 @@ interface Fault {
 }
 
 /**
- * The pod webhook: resources and node labels for a pod's networks, or the reason of a refusal. Answers at once when the
+ * The pod webhook: resources and node labels for a pod's networks, or the reason of a refusal. Lookups at once when the
  * cache knows all networks. Rejects when the API server does not say whether one exists.
  */
 export function podReview(options: PodReviewOptions): Review {
@@ -56,33 +56,33 @@ export function podReview(options: PodReviewOptions): Review {
     // Runtimes call no CNI plugin for it.
     if (pod.spec?.hostNetwork === true) return { allowed: true };
     const requested = requestedNetworks(annotations, namespaceOf(request));
-    const answers = new Map<RequestedNetwork, NetworkLookup>();
+    const lookups = new Map<RequestedNetwork, NetworkLookup>();
     for (const network of requested.networks) {
-      const isClosed = isKeptApart(network, namespaceOf(request), options);
-      const known = isClosed ? UNSEEN : options.networks.known(network);
-      if (known !== undefined) answers.set(network, known);
+      const isClosed = isIsolated(network, namespaceOf(request), options);
+      const cached = isClosed ? NOT_LOOKED_UP : options.networks.cached(network);
+      if (cached !== undefined) lookups.set(network, cached);
     }
-    if (answers.size === requested.networks.length) return answer(request, requested, answers, options);
-    return askApiServer(request, requested, answers, options, signal).then(() =>
-      answer(request, requested, answers, options),
+    if (lookups.size === requested.networks.length) return answer(request, requested, lookups, options);
+    return askApiServer(request, requested, lookups, options, signal).then(() =>
+      answer(request, requested, lookups, options),
     );
   };
 }
 
-/** One question after the other, and none when enough is known for a refusal. */
+/** One request after the other, and none when enough is known for a refusal. */
 async function askApiServer(
   request: AdmissionRequest,
   { networks }: RequestedNetworks,
-  answers: Map<RequestedNetwork, NetworkLookup>,
+  lookups: Map<RequestedNetwork, NetworkLookup>,
   options: PodReviewOptions,
   signal: AbortSignal,
 ): Promise<void> {
-  let missing = [...answers.values()].filter(({ kind }) => kind === "missing").length;
+  let missing = [...lookups.values()].filter(({ kind }) => kind === "missing").length;
   for (const network of networks) {
-    if (answers.has(network)) continue;
+    if (lookups.has(network)) continue;
     if (options.unusableNetworks === "Deny" && missing >= MAX_NAMED) return;
     const found = await options.networks.find(network, namespaceOf(request), signal);
-    answers.set(network, found);
+    lookups.set(network, found);
     if (found.kind === "unsupported") return;
     if (found.kind === "missing") missing += 1;
   }
@@ -91,20 +91,20 @@ async function askApiServer(
 function answer(
   request: AdmissionRequest,
   requested: RequestedNetworks,
-  answers: Answers,
+  lookups: Lookups,
   options: PodReviewOptions,
 ): AdmissionAnswer {
   const pod = `Pod ${describePod(request)}`;
-  const faults = requested.networks.flatMap((network) => faultOf(network, request, answers, options) ?? []);
+  const faults = requested.networks.flatMap((network) => faultOf(network, request, lookups, options) ?? []);
   if (faults.length > 0 && options.unusableNetworks === "Deny") return denied(pod, faults);
-  const { patch, warnings } = planInjection(request.object as InjectablePod, attachmentsOf(requested, answers));
-  const ofPod = [...requested.warnings, ...faults.map(({ sentence }) => sentence), ...guesses(requested, answers)];
+  const { patch, warnings } = planInjection(request.object as InjectablePod, attachmentsOf(requested, lookups));
+  const ofPod = [...requested.warnings, ...faults.map(({ sentence }) => sentence), ...undecided(requested, lookups)];
   return { allowed: true, patch, warnings: shortened([...ofPod.map((text) => `${pod}: ${text}`), ...warnings]) };
 }
 
-function attachmentsOf({ networks }: RequestedNetworks, answers: Answers): Attachment[] {
+function attachmentsOf({ networks }: RequestedNetworks, lookups: Lookups): Attachment[] {
   return networks.flatMap((network) => {
-    const found = answers.get(network);
+    const found = lookups.get(network);
     const { namespace, name, count } = network;
     return found?.kind === "found" ? [{ namespace, name, count, annotations: found.annotations }] : [];
   });
@@ -113,32 +113,32 @@ function attachmentsOf({ networks }: RequestedNetworks, answers: Answers): Attac
 function faultOf(
   network: RequestedNetwork,
   request: AdmissionRequest,
-  answers: Answers,
+  lookups: Lookups,
   options: PodReviewOptions,
 ): Fault | undefined {
   const own = namespaceOf(request);
-  if (isKeptApart(network, own, options)) {
+  if (isIsolated(network, own, options)) {
     const usable = [...new Set([own, ...(options.globalNamespaces ?? [])])].join(", ");
     return {
       sentence: `${named(network)}, is in a namespace whose networks pods of ${own} may not use: multus isolates namespaces.`,
       advice: `Use a network of one of these namespaces: ${usable}.`,
     };
   }
-  if (answers.get(network)?.kind !== "missing" || network.namespaceGuessed) return undefined;
+  if (lookups.get(network)?.kind !== "missing" || network.namespaceGuessed) return undefined;
   return { sentence: missingSentence(network), advice: "Create the network first, or correct the annotation." };
 }
 
 /** multus' own rule. It holds for the annotation with the networks, not for that with the default network. */
-function isKeptApart(network: RequestedNetwork, own: string, { globalNamespaces }: PodReviewOptions): boolean {
+function isIsolated(network: RequestedNetwork, own: string, { globalNamespaces }: PodReviewOptions): boolean {
   const { namespace, annotation } = network;
   if (globalNamespaces === undefined || annotation !== NETWORKS_ANNOTATION || namespace === own) return false;
   return !globalNamespaces.includes(namespace);
 }
 
 /** Sentences about what can't be known here. */
-function guesses({ networks }: RequestedNetworks, answers: Answers): string[] {
+function undecided({ networks }: RequestedNetworks, lookups: Lookups): string[] {
   const sentences = networks.flatMap((network) => {
-    const kind = answers.get(network)?.kind;
+    const kind = lookups.get(network)?.kind;
     if (kind === "unsupported") return [NO_DEFINITIONS];
     if (kind !== "missing" || !network.namespaceGuessed) return [];
     return [

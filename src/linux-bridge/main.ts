@@ -22,10 +22,9 @@ import { attachmentsThatNeed } from "./agent/attachments.ts";
 import { listLinks } from "./agent/host-links.ts";
 import { MOUNTED_DIRECTORIES, NODE_DIRECTORIES, removeEmptyState, runNodeAgent } from "./agent/node-agent.ts";
 import { passOnChange } from "./installer/directory-watch.ts";
-import { cleanFormerDirectory } from "./installer/former-directories.ts";
 import { Installer, shippedPlugins } from "./installer/installer.ts";
 import { installerMetrics } from "./installer/installer-metrics.ts";
-import { removePlugins } from "./installer/removal.ts";
+import { cleanFormerDirectory, removePlugins } from "./installer/removal.ts";
 
 const EXECUTABLES = ["bridge", "tuning"] as const;
 const LIVE_READ_TIMEOUT_MS = 8000;
@@ -83,7 +82,7 @@ await runProcess({
       plugins: plugins.map(({ executable }) => executable),
       cniPath: directory,
       metrics,
-      tellOfNode: (reason: string, message: string) => recorder.event(node, "Warning", reason, message),
+      warnOnNode: (reason: string, message: string) => recorder.event(node, "Warning", reason, message),
       clock: systemClock,
       log,
     };
@@ -114,7 +113,7 @@ await runProcess({
     if (attached.length > 0) {
       const message = `the CNI plugins stay in ${directoryOnNode} of node ${nodeName}: pods there have networks of these plugins, and need them to stop`;
       log.warn({ attachments: attached.slice(0, MAX_NAMED_ATTACHMENTS), count: attached.length }, message);
-      if (live.kind === "found") await tell(recorder, live.config, message);
+      if (live.kind === "found") await recordKept(recorder, live.config, message);
       return;
     }
     const removed = await removePlugins(directory);
@@ -125,7 +124,7 @@ await runProcess({
 });
 
 /** An event on the configuration says where files stay. */
-async function tell(recorder: EventRecorder, config: RawConfig, message: string): Promise<void> {
+async function recordKept(recorder: EventRecorder, config: RawConfig, message: string): Promise<void> {
   const regarding = { ...config, apiVersion: apiVersionOf(NETWORK_ADDONS_CONFIGS), kind: NETWORK_ADDONS_CONFIGS.kind };
   recorder.event(regarding, "Warning", "PluginsStay", message);
   await recorder.flush();

@@ -5,6 +5,7 @@
  * multus on the node if the component itself was removed (`src/api/component-state.ts`).
  * A product: imports `src/api` and `src/kube`, nothing else of ours.
  */
+import type { IncomingMessage } from "node:http";
 import { decideAtShutdown, readLiveConfig } from "../api/component-state.ts";
 import { NETWORK_ADDONS_CONFIGS } from "../api/kinds.ts";
 import { NETWORK_ADDONS_CONFIG_NAME } from "../api/names.ts";
@@ -12,10 +13,13 @@ import { KubeClient } from "../kube/client/client.ts";
 import { loadCredentials } from "../kube/client/credentials.ts";
 import { systemClock } from "../kube/clock.ts";
 import { readPort, requireEnv, runProcess } from "../kube/process/process.ts";
-import { askDaemon } from "./daemon-answer.ts";
 import { isConfigured, removeConfig, removeLeftovers } from "./leftovers.ts";
 
+/** `import` reads every export of a module, and node:http's WebSocket loads Node's own undici: 3 MB in every process. */
+const { get } = process.getBuiltinModule("node:http");
+
 const ASK_INTERVAL_MS = 2_000;
+const ASK_TIMEOUT_MS = 5_000;
 const LIVE_READ_TIMEOUT_MS = 8_000;
 
 await runProcess({
@@ -65,3 +69,20 @@ await runProcess({
     log.info({ removed }, `removed what multus left on the node: ${reason}`);
   },
 });
+
+/** True if a daemon answers on the socket, or why none does. */
+function askDaemon(socketPath: string): Promise<true | string> {
+  const { promise, resolve } = Promise.withResolvers<true | string>();
+  const refused = (what: string): void => resolve(`multus-daemon does not answer on its socket: ${what}`);
+  const request = get(
+    { socketPath, path: "/healthz", timeout: ASK_TIMEOUT_MS, agent: false },
+    (answer: IncomingMessage) => {
+      answer.resume();
+      if (answer.statusCode === 200) resolve(true);
+      else refused(`status ${answer.statusCode}`);
+    },
+  );
+  request.on("timeout", () => request.destroy(new Error(`nothing within ${ASK_TIMEOUT_MS} ms`)));
+  request.on("error", (error) => refused(error.message));
+  return promise;
+}

@@ -1,6 +1,6 @@
 import type { AddressingConfig } from "../../cni-plugins/bridge/config.ts";
 import type { ConfigObject } from "../../cni-plugins/cni/config-object.ts";
-import { addressAt, type IpAddress, isIpv4, isMapped, isSameFamily, isWithin, parsePrefix } from "./ip-text.ts";
+import { addressAt, type IpAddress, isIpv4, isMapped, isSameFamily, isWithin, parsePrefix } from "./ip-address.ts";
 import { readAddresses, readRanges } from "./ipam-checks.ts";
 import { getsAddressesElsewhere } from "./ipam-keys.ts";
 

@@ -11,7 +11,7 @@ import {
   networkText,
   parseAddress,
   parsePrefix,
-} from "./ip-text.ts";
+} from "./ip-address.ts";
 
 /** What the IPAM plugins `host-local` and `static` would refuse. Other IPAM plugins read their own keys. */
 

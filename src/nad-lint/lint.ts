@@ -18,7 +18,7 @@ export interface Network {
 }
 
 /** What is known of the cluster; offline, nothing. */
-export interface Surroundings {
+export interface ClusterFacts {
   /** Undefined where nobody knows yet. */
   readonly nodesWith?: (bridge: string) => { readonly count: number; readonly total: number } | undefined;
   /** The nodes that publish the bridge, as far as they say how it is set; undefined where nobody knows yet. */
@@ -31,7 +31,7 @@ const SECOND_BRIDGE =
   "the interface is there already, made by plugin bridge before it: pods will not start. Write a network for each bridge.";
 
 /** The worst first. Throws only for a defect of its own. */
-export function lintNetwork(network: Network, surroundings: Surroundings = {}): Finding[] {
+export function lintNetwork(network: Network, cluster: ClusterFacts = {}): Finding[] {
   const config = readNetworkConfig(network.config, network.name);
   if (config.form === "on the node") return [];
   if (config.form === "unreadable") return [finding("config-unreadable", config.reason)];
@@ -44,32 +44,32 @@ export function lintNetwork(network: Network, surroundings: Surroundings = {}): 
     const read = readPlugin(call, plugin);
     findings.push(...read.findings);
     if (made !== undefined && read.tuning?.mtu !== undefined) {
-      findings.push(...checkTunedMtu(made, read.tuning.mtu, surroundings.bridgesOn?.(made.bridge), call.place));
+      findings.push(...checkTunedMtu(made, read.tuning.mtu, cluster.bridgesOn?.(made.bridge), call.place));
     }
     if (plugin !== "bridge") continue;
     if (made !== undefined) findings.push(finding("plugin-refuses", call.place + SECOND_BRIDGE));
     made = read.bridge ?? made;
     findings.push(...checkBridge(read, call.place));
     if (read.bridge !== undefined) {
-      findings.push(...checkNodes(read.bridge, surroundings.bridgesOn?.(read.bridge.bridge), call.place));
+      findings.push(...checkNodes(read.bridge, cluster.bridgesOn?.(read.bridge.bridge), call.place));
     }
     // A pod is placed by one bridge: the first.
-    if (!seen) findings.push(...checkPlace(network, read, surroundings));
+    if (!seen) findings.push(...checkPlace(network, read, cluster));
     seen = true;
   }
   return worstFirst(findings);
 }
 
 /** Which nodes pods go to, and whom they meet there. */
-function checkPlace(network: Network, { request, bridge }: ReadPlugin, surroundings: Surroundings): Finding[] {
+function checkPlace(network: Network, { request, bridge }: ReadPlugin, cluster: ClusterFacts): Finding[] {
   const name = bridge?.bridge ?? request?.config.raw("bridge");
   if (typeof name !== "string" || name === LOOPBACK || newInterfaceNameFault(name) !== undefined) return [];
   const { gateway = false, forceAddress = false } = bridge?.addressing ?? {};
-  const nodes = surroundings.nodesWith?.(name);
+  const nodes = cluster.nodesWith?.(name);
   // With a gateway, the plugin makes the bridge on each node as it should be.
   const findings = gateway ? [] : checkResource(network.annotations, name, nodes);
   const segment = bridge && segmentOf(bridge);
-  const other = segment === undefined ? undefined : surroundings.sameSegment?.(segment);
+  const other = segment === undefined ? undefined : cluster.sameSegment?.(segment);
   if (other !== undefined) {
     const advice = "Use one name, or another VLAN to keep them apart.";
     const refused = "If it gives the bridge another gateway, pods of one of the two do not start: use another bridge.";

@@ -21,7 +21,7 @@ export type NetworkConfig =
 /** More than any configuration has. The memory of plugins ends between 5,000 and 10,000, the stack of this process before. */
 const MAX_NESTING = 1000;
 /** Where the API server has not yet made a name. */
-const NAME_TO_COME = "network";
+const PLACEHOLDER_NAME = "network";
 
 /** `name`: of the NetworkAttachmentDefinition; multus puts it into a configuration that has none. */
 export function readNetworkConfig(config: string, name: string): NetworkConfig {
@@ -44,7 +44,7 @@ export function readNetworkConfig(config: string, name: string): NetworkConfig {
     );
   }
   const whole = new ConfigObject(parsed);
-  const named = { ...parsed, name: parsed.name || name || NAME_TO_COME };
+  const named = { ...parsed, name: parsed.name || name || PLACEHOLDER_NAME };
   const type = whole.raw("type");
   if (typeof type === "string" && type !== "") {
     // As it stands, where multus adds nothing: what JSON.parse hides is seen by the plugin's parser too.

@@ -11,7 +11,7 @@ import {
   isWithin,
   networkText,
   parsePrefix,
-} from "./ip-text.ts";
+} from "./ip-address.ts";
 import { ONE_ADDRESS_VERSIONS, readAddress } from "./ipam-checks.ts";
 
 /** What the kernel refuses of routes that IPAM plugins pass on. */

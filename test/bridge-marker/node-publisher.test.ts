@@ -52,7 +52,7 @@ beforeEach(() => {
     metrics: new Registry(),
     clock,
     random: () => 0,
-    observer: { patched: () => {}, right: (lagMs) => lags.push(lagMs) },
+    observer: { patched: () => {}, published: (lagMs) => lags.push(lagMs) },
   });
   stop = new AbortController();
   running = publisher.run(stop.signal);

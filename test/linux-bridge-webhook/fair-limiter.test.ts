@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { FairLimiter } from "../../src/linux-bridge-webhook/fair-limiter.ts";
 
-const LIMITS = { inAll: 4, each: 2 };
+const LIMITS = { total: 4, perNamespace: 2 };
 
 /** Calls that run until they are told to end. */
 class Calls {
@@ -22,7 +22,7 @@ class Calls {
 }
 
 describe("a fair limiter", () => {
-  it("leaves room for others while one party asks for everything", async () => {
+  it("leaves room for others while one namespace asks for everything", async () => {
     const limiter = new FairLimiter(LIMITS);
     const calls = new Calls();
     const { signal } = new AbortController();
@@ -33,11 +33,11 @@ describe("a fair limiter", () => {
     await calls.endAll();
     expect(await honest).toBe("honest");
     expect(await Promise.all(flood)).toHaveLength(50);
-    expect(limiter.parties).toBe(0);
+    expect(limiter.namespaces).toBe(0);
   });
 
-  it("ends the waiting with the signal, and forgets the party", async () => {
-    const limiter = new FairLimiter({ inAll: 1, each: 1 });
+  it("ends the waiting with the signal, and forgets the namespace", async () => {
+    const limiter = new FairLimiter({ total: 1, perNamespace: 1 });
     const calls = new Calls();
     const stop = new AbortController();
     const first = limiter.run("a", new AbortController().signal, calls.call("a"));
@@ -47,11 +47,11 @@ describe("a fair limiter", () => {
     await calls.endAll();
     await first;
     expect(calls.started).toEqual(["a"]);
-    expect(limiter.parties).toBe(0);
+    expect(limiter.namespaces).toBe(0);
   });
 
   it("goes on after a call that failed", async () => {
-    const limiter = new FairLimiter({ inAll: 1, each: 1 });
+    const limiter = new FairLimiter({ total: 1, perNamespace: 1 });
     const { signal } = new AbortController();
     await expect(limiter.run("a", signal, () => Promise.reject(new Error("refused")))).rejects.toThrow("refused");
     expect(await limiter.run("a", signal, async () => "next")).toBe("next");

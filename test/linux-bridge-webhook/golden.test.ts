@@ -7,7 +7,7 @@ import { NADS, PODS } from "./pods.ts";
 
 const review = podReview({
   networks: {
-    known: ({ namespace, name }) => {
+    cached: ({ namespace, name }) => {
       const annotations = NADS[`${namespace}/${name}`];
       return annotations === undefined ? { kind: "missing" } : { kind: "found", annotations };
     },

@@ -5,8 +5,12 @@ import {
   NAD_NODE_SELECTOR_ANNOTATION,
   NAD_RESOURCE_NAME_ANNOTATION,
 } from "../../src/api/names.ts";
-import { type Attachment, type InjectablePod, planInjection } from "../../src/linux-bridge-webhook/injection.ts";
-import { parseWholeQuantity } from "../../src/linux-bridge-webhook/quantity.ts";
+import {
+  type Attachment,
+  type InjectablePod,
+  parseWholeQuantity,
+  planInjection,
+} from "../../src/linux-bridge-webhook/injection.ts";
 import { appliedPatch } from "../support/applied-patch.ts";
 
 const BR1 = "bridge.network.kubevirt.io/br1";

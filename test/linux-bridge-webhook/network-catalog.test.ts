@@ -49,7 +49,7 @@ describe("the catalog of networks, before its watch has delivered anything", () 
     ["team", "b".repeat(254)],
     ["a".repeat(64), "br1"],
   ])("asks nothing about %s/%s, which no object is called", (namespace, name) => {
-    expect(catalog.known({ namespace, name })).toEqual({ kind: "missing" });
+    expect(catalog.cached({ namespace, name })).toEqual({ kind: "missing" });
   });
 
   it("asks four questions at once for a namespace, whatever its pods name, and one of another at once", async () => {
@@ -94,7 +94,7 @@ it("keeps no annotation that is longer than a name of what it is about", async (
   const items = [{ metadata: { namespace: "team", name: "br1", uid: "u", annotations }, spec: { config: "{}" } }];
   (await server.next("GET")).answer(200, { metadata: { resourceVersion: "1" }, items });
   await eventually("the list", () => catalog.synced);
-  const known = catalog.known({ namespace: "team", name: "br1" });
+  const known = catalog.cached({ namespace: "team", name: "br1" });
   expect(known).toMatchObject({ annotations: { "k8s.v1.cni.cncf.io/resourceName": "a/b" } });
   expect(JSON.stringify(known).length).toBeLessThan(1_000);
   stop.abort();

@@ -24,7 +24,7 @@ class Networks implements NetworkLookups {
     this.#others = others;
   }
 
-  known({ namespace, name }: { namespace: string; name: string }): NetworkLookup | undefined {
+  cached({ namespace, name }: { namespace: string; name: string }): NetworkLookup | undefined {
     return this.#cached[`${namespace}/${name}`];
   }
 
@@ -168,7 +168,7 @@ describe("the pod webhook", () => {
   });
 
   it("gives no answer when nobody can say whether a network exists: the failurePolicy decides", async () => {
-    const networks = { known: () => undefined, find: () => Promise.reject(new Error("connection refused")) };
+    const networks = { cached: () => undefined, find: () => Promise.reject(new Error("connection refused")) };
     await expect(review({ [NETWORKS]: "br1" }, networks)).rejects.toThrow("connection refused");
   });
 });

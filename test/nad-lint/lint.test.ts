@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { NAD_RESOURCE_NAME_ANNOTATION } from "../../src/api/names.ts";
-import { lintNetwork, type Network, type Surroundings } from "../../src/nad-lint/lint.ts";
+import { type ClusterFacts, lintNetwork, type Network } from "../../src/nad-lint/lint.ts";
 import { share } from "../support/share.ts";
 import { WRONG_NETWORKS } from "./wrong-networks.ts";
 
@@ -10,7 +10,7 @@ const CONFIG = { cniVersion: "0.3.1", type: "cnv-bridge", bridge: "br1" };
 /** What the API server leaves of a warning among many. */
 const MAX_WARNING_CHARS = 256;
 
-function lint(config: unknown, annotations: Network["annotations"] = BR1, surroundings?: Surroundings) {
+function lint(config: unknown, annotations: Network["annotations"] = BR1, surroundings?: ClusterFacts) {
   const text = typeof config === "string" ? config : JSON.stringify(config);
   return lintNetwork({ name: "br1-net", annotations, config: text }, surroundings);
 }
@@ -97,7 +97,7 @@ describe("the lint of a NetworkAttachmentDefinition", () => {
   });
 
   it("says how many nodes publish the bridge, and what that does to pods", () => {
-    const none: Surroundings = { nodesWith: () => ({ count: 0, total: 12 }) };
+    const none: ClusterFacts = { nodesWith: () => ({ count: 0, total: 12 }) };
     const text =
       "br1 is published by 0 of 12 nodes. Pods stay Pending until a node publishes it. Make it on a node, or let the marker " +
       'publish it, or correct "bridge".';

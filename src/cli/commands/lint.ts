@@ -4,7 +4,7 @@ import type { NodeMACs } from "../../api/node-macs.ts";
 import { isForbidden, isNotFound } from "../../kube/client/api-error.ts";
 import { RESOURCES, type Resource } from "../../kube/client/resource.ts";
 import { type Finding, finding, type Severity } from "../../nad-lint/finding.ts";
-import { lintNetwork, type Surroundings } from "../../nad-lint/lint.ts";
+import { type ClusterFacts, lintNetwork } from "../../nad-lint/lint.ts";
 import { segmentOfConfig } from "../../nad-lint/segment.ts";
 import { plain } from "../backends/plain-text.ts";
 import type { CommandInput, CommandSpec } from "../command.ts";
@@ -85,7 +85,7 @@ function networksIn(manifests: readonly Manifest[], defaultNamespace: string): N
 
 const textOf = (value: unknown): string => (typeof value === "string" ? value : "");
 
-function lintAll(networks: readonly Network[], cluster: Surroundings): LintView[] {
+function lintAll(networks: readonly Network[], cluster: ClusterFacts): LintView[] {
   const segments = networks.map(({ config = "", name }) => segmentOfConfig(config, name));
   return networks.map(({ source, namespace, name, annotations, config }) => {
     const sameSegment = (segment: string): string | undefined => {
@@ -106,7 +106,7 @@ function notText(): Finding {
   );
 }
 
-async function readNodes({ open, line }: CommandInput): Promise<Surroundings> {
+async function readNodes({ open, line }: CommandInput): Promise<ClusterFacts> {
   const cluster = await open();
   const options = { managedFields: false, timeoutMs: line.options.requestTimeoutMs };
   try {

@@ -2,10 +2,9 @@ import type { Registry } from "prom-client";
 import Counter from "prom-client/lib/counter.js";
 import Gauge from "prom-client/lib/gauge.js";
 import Histogram from "prom-client/lib/histogram.js";
-import type { CountedReport } from "../../links/link-event.ts";
-import { attachedKeys, countUnseen, type NodeDirectories } from "./attachments.ts";
+import type { PluginReport } from "../../links/link-event.ts";
+import { attachedKeys, countUnseen, type NodeDirectories, unfilteredVlans } from "./attachments.ts";
 import type { ListLinks } from "./host-links.ts";
-import { unfilteredVlans } from "./unfiltered-vlans.ts";
 
 /** From below a millisecond, which a DEL takes, to a lease on a slow disk. */
 const BUCKETS_SECONDS = [0.0005, 0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.5, 2.5];
@@ -16,7 +15,7 @@ const COMMANDS = ["ADD", "DEL", "CHECK", "GC", "STATUS"];
 const MAX_CODE = 999;
 
 export interface AgentMetrics {
-  reported(report: CountedReport): void;
+  reported(report: PluginReport): void;
   reaped(outcome: "success" | "error"): void;
   monitorStarted(): void;
   /** From now on, where the number of leftovers comes from. */

@@ -1,10 +1,15 @@
+import { lstat, stat } from "node:fs/promises";
+import { basename, dirname, join } from "node:path";
 import type { NetnsDirectory } from "../../api/netns-directories.ts";
 import { PORT_ALIAS_PREFIX } from "../../api/node-state.ts";
 import { parseObject } from "../../kube/json-path.ts";
+import { errorCode } from "../system-error.ts";
 import { readCachedResults } from "./cached-results.ts";
-import type { HostLink } from "./host-links.ts";
-import { netnsPresence } from "./netns-path.ts";
-import { type AttachmentName, readRecords } from "./recorded-attachments.ts";
+import type { HostLink, ListLinks } from "./host-links.ts";
+import { type AttachmentName, type RecordedAttachment, readRecords } from "./recorded-attachments.ts";
+
+/** The plugin's bridge where the configuration names none. */
+const DEFAULT_BRIDGE = "cni0";
 
 /** `CONTAINER/INTERFACE`: one on a node. */
 export const attachmentKey = ({ containerId, ifname }: Omit<AttachmentName, "network">): string =>
@@ -57,4 +62,53 @@ export async function attachmentsThatNeed(
     if ((await netnsPresence(record.netns, netnsDirectories)) !== "gone") keys.add(attachmentKey(record));
   }
   return [...keys];
+}
+
+/**
+ * How many attachments have a VLAN on a bridge that does not filter VLANs, by the bridge: whoever configured them expects
+ * them to be apart from the bridge's other ports, and they are not.
+ */
+export async function unfilteredVlans(recordDirectory: string, listLinks: ListLinks): Promise<Map<string, number>> {
+  const counts = new Map<string, number>();
+  const unfiltered = (await listLinks()).filter(({ filtersVlans }) => filtersVlans === false).map(({ name }) => name);
+  for (const record of await readRecords(recordDirectory)) {
+    const bridge = bridgeWithVlan(record);
+    if (bridge !== undefined && unfiltered.includes(bridge)) counts.set(bridge, (counts.get(bridge) ?? 0) + 1);
+  }
+  return counts;
+}
+
+/** The name of the bridge on which the attachment has a VLAN. Keys count in any case, numbers also in quotes. */
+function bridgeWithVlan({ plugin, config }: RecordedAttachment): string | undefined {
+  if (plugin !== "bridge") return undefined;
+  const keys = Object.entries(parseObject(config) ?? {}).map(([key, value]) => [key.toLowerCase(), value] as const);
+  const { vlan, vlantrunk, bridge = DEFAULT_BRIDGE } = Object.fromEntries(keys);
+  const hasVlan = Number(vlan) > 0 || (Array.isArray(vlantrunk) && vlantrunk.length > 0);
+  return hasVlan && typeof bridge === "string" ? bridge : undefined;
+}
+
+/**
+ * Whether the namespace's path is there. `unseen` is what this pod can't judge: a path in a directory that it does not have
+ * (`/proc/...`), a name that leads there, and every path while its directory can't be seen, or was removed on the node:
+ * names are then made in another one of that path.
+ */
+export async function netnsPresence(
+  path: string,
+  directories: readonly NetnsDirectory[],
+): Promise<"present" | "gone" | "unseen"> {
+  const directory = directories.find(({ directoryOnNode }) => directoryOnNode === dirname(path))?.directory;
+  if (directory === undefined || !(await isLinked(directory))) return "unseen";
+  try {
+    return (await lstat(join(directory, basename(path)))).isSymbolicLink() ? "unseen" : "present";
+  } catch (error) {
+    return errorCode(error) === "ENOENT" ? "gone" : "unseen";
+  }
+}
+
+async function isLinked(directory: string): Promise<boolean> {
+  try {
+    return (await stat(directory)).nlink > 0;
+  } catch {
+    return false;
+  }
 }

@@ -46,15 +46,15 @@ export interface NodeAgentOptions {
   readonly plugins: readonly string[];
   readonly cniPath: string;
   readonly metrics: Registry;
-  /** What somebody has to know of the node. */
-  readonly tellOfNode: (reason: string, message: string) => void;
+  /** Records a warning event on the Node. */
+  readonly warnOnNode: (reason: string, message: string) => void;
   readonly clock: Clock;
   readonly log: Log;
 }
 
 /** Until the signal aborts. Gives up with a sentence in the log where its directory can't be used. */
 export async function runNodeAgent(options: NodeAgentOptions, signal: AbortSignal): Promise<void> {
-  const { pluginDirectory, plugins, cniPath, tellOfNode, clock, log } = options;
+  const { pluginDirectory, plugins, cniPath, warnOnNode, clock, log } = options;
   const counted = agentMetrics(options.metrics, { ...NODE_DIRECTORIES, listLinks });
   try {
     await mkdir(NODE_STATE_DIRECTORY, { recursive: true, mode: 0o700 });
@@ -77,7 +77,7 @@ export async function runNodeAgent(options: NodeAgentOptions, signal: AbortSigna
   const unplugged = new UnpluggedAttachments({
     listLinks,
     resultDirectories: RESULT_DIRECTORIES,
-    report: (message) => tellOfNode("InterfaceLeftBehind", message),
+    report: (message) => warnOnNode("InterfaceLeftBehind", message),
     clock,
     log,
   });

@@ -2,11 +2,11 @@ import { join } from "node:path";
 import { isDeepStrictEqual } from "node:util";
 import type { Clock } from "../../kube/clock.ts";
 import type { Log } from "../../kube/log.ts";
-import { attachedKeys, attachmentKey, type NodeDirectories } from "./attachments.ts";
+import { WorkQueue } from "../../kube/queue/work-queue.ts";
+import { attachedKeys, attachmentKey, type NodeDirectories, netnsPresence } from "./attachments.ts";
 import { readCachedResult, readCachedResults } from "./cached-results.ts";
 import { callDel } from "./del-call.ts";
 import type { ListLinks } from "./host-links.ts";
-import { netnsPresence } from "./netns-path.ts";
 import { type RecordedAttachment, readRecord, readRecords, removeHalfWritten } from "./recorded-attachments.ts";
 
 /**
@@ -34,6 +34,9 @@ const LAST_RETRY_MS = 3_600_000;
 
 /** A DEL takes milliseconds; one that delegates to a lease on a slow disk takes longer. */
 const CALL_TIMEOUT_MS = 30_000;
+
+/** The queue's one key. */
+const PASS = "pass";
 
 /** Attachments that go at the same time share a pass. */
 const SETTLE_MS = 500;
@@ -64,7 +67,7 @@ interface Waiting {
   readonly failures: number;
 }
 
-type Judgement = (record: RecordedAttachment) => Promise<boolean>;
+type Recheck = (record: RecordedAttachment) => Promise<boolean>;
 
 export class Reaper {
   readonly #options: ReaperOptions;
@@ -72,16 +75,17 @@ export class Reaper {
   /** Records whose namespace is missed, by the record's file. */
   #missed: ReadonlyMap<string, Waiting> = new Map();
   readonly #longGraceMs: number;
-  /** The same for interfaces and for cached results, which are looked at in full passes. */
+  /** The same for interfaces and for cached results, which full passes check. */
   #linkMissed: ReadonlyMap<string, Waiting> = new Map();
   #cachedMissed: ReadonlyMap<string, Waiting> = new Map();
   #fullPassAtMs = Number.NEGATIVE_INFINITY;
   /** Attachments that were reaped: their cached results are the runtime's, and stay. */
   readonly #reaped = new Set<string>();
-  #changed = Promise.withResolvers<void>();
+  readonly #queue: WorkQueue;
 
   constructor(options: ReaperOptions) {
     this.#options = options;
+    this.#queue = new WorkQueue({ clock: options.clock });
     this.#graceMs = options.graceMs ?? GRACE_MS;
     this.#longGraceMs = options.longGraceMs ?? LONG_GRACE_MS;
   }
@@ -92,25 +96,23 @@ export class Reaper {
     return waiting.filter(({ failures }) => failures > 0).length;
   }
 
-  /** Something went away on the node: look soon. */
+  /** Something went away on the node: a pass follows soon. */
   changed(): void {
-    this.#changed.resolve();
+    this.#queue.addAfter(PASS, SETTLE_MS);
   }
 
   /** Passes after changes, and now and then, until the signal aborts. */
   async run(): Promise<void> {
-    const { clock, log, signal } = this.#options;
-    while (!signal.aborted) {
-      this.#changed = Promise.withResolvers<void>();
+    const { log, signal } = this.#options;
+    if (signal.aborted) return;
+    signal.addEventListener("abort", () => this.#queue.shutdown(), { once: true });
+    this.#queue.add(PASS);
+    while ((await this.#queue.next()) !== undefined) {
       await this.pass().catch((error: unknown) =>
         log.warn({ err: error }, "a search for leftovers failed; the next one follows within a minute"),
       );
-      const passed = new AbortController();
-      const wait = AbortSignal.any([signal, passed.signal]);
-      const timer = clock.sleep(this.#restMs(), wait).catch(() => undefined);
-      await Promise.race([this.#changed.promise, timer]);
-      passed.abort();
-      await clock.sleep(SETTLE_MS, signal).catch(() => undefined);
+      this.#queue.done(PASS);
+      this.#queue.addAfter(PASS, this.#restMs());
     }
   }
 
@@ -190,7 +192,7 @@ export class Reaper {
     records: readonly RecordedAttachment[],
     before: ReadonlyMap<string, Waiting>,
     graceMs: number,
-    isStillMissed: Judgement,
+    isStillMissed: Recheck,
   ): Promise<ReadonlyMap<string, Waiting>> {
     const { clock, signal } = this.#options;
     const missed = new Map<string, Waiting>();

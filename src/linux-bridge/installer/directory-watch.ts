@@ -1,12 +1,15 @@
 import { type FSWatcher, watch } from "node:fs";
-import { stat } from "node:fs/promises";
+import { readFile, stat } from "node:fs/promises";
 import type { Clock } from "../../kube/clock.ts";
 import type { Log } from "../../kube/log.ts";
-import { changedMount, readNodeMounts } from "./node-mounts.ts";
+import { WorkQueue } from "../../kube/queue/work-queue.ts";
 import { isTemporary } from "./replace-file.ts";
 
 /** Others write into the directory in several steps. */
 const SETTLE_MS = 100;
+
+/** The queue's one key. */
+const PASS = "pass";
 
 /** A pass without an event. */
 const SAFETY_PASS_MS = 60_000;
@@ -35,32 +38,34 @@ export async function passOnChange(
   const { directory, otherDirectories = [], mountInfo, clock, log } = options;
   const readMounts = () => readNodeMounts([directory, ...otherDirectories], mountInfo);
   const mounts = await readMounts();
-  let changed = Promise.withResolvers<void>();
-  let watched = true;
+  const queue = new WorkQueue({ clock });
+  const changed = (): void => queue.addAfter(PASS, SETTLE_MS);
+  let passIntervalMs = SAFETY_PASS_MS;
   const unwatched = (error: unknown): void => {
-    watched = false;
+    passIntervalMs = UNWATCHED_PASS_MS;
     log.warn(
       { err: error },
       `the kernel gives no watch of ${directory}; it is checked every ${UNWATCHED_PASS_MS / 1000} s instead`,
     );
-    changed.resolve();
+    changed();
   };
-  const watcher = openWatch(directory, () => changed.resolve(), unwatched);
+  const watcher = openWatch(directory, changed, unwatched);
+  const stop = (): void => queue.shutdown();
+  signal.addEventListener("abort", stop, { once: true });
   try {
-    while (!signal.aborted) {
-      changed = Promise.withResolvers<void>();
+    if (signal.aborted) return;
+    queue.add(PASS);
+    while ((await queue.next()) !== undefined) {
       await pass();
       await assertThere(directory);
       const changedAt = changedMount(mounts, await readMounts());
       if (changedAt !== undefined) throw replaced(changedAt);
-      const passed = new AbortController();
-      const wait = AbortSignal.any([signal, passed.signal]);
-      const safety = clock.sleep(watched ? SAFETY_PASS_MS : UNWATCHED_PASS_MS, wait).catch(() => undefined);
-      await Promise.race([changed.promise, safety]);
-      passed.abort();
-      await clock.sleep(SETTLE_MS, signal).catch(() => undefined);
+      queue.done(PASS);
+      queue.addAfter(PASS, passIntervalMs);
     }
   } finally {
+    signal.removeEventListener("abort", stop);
+    stop();
     watcher?.close();
   }
 }
@@ -85,4 +90,35 @@ async function assertThere(directory: string): Promise<void> {
 
 function replaced(directory: string): Error {
   return new Error(`${directory} was removed or renamed on the node; restart the container to mount the new one`);
+}
+
+/** The mounts of this process's mount namespace. */
+const MOUNT_INFO = "/proc/self/mountinfo";
+
+/**
+ * What is mounted at each of the node's directories; nothing for directories that are no mounts. A mount keeps what it was
+ * made of: when that is removed or renamed on the node, and made anew, this process goes on in a directory that nobody else
+ * uses.
+ */
+type NodeMounts = ReadonlyMap<string, string>;
+
+/** Fields of a line: id, parent, device, directory within it, mount point, ... */
+const DEVICE = 2;
+const ROOT = 3;
+const MOUNT_POINT = 4;
+
+async function readNodeMounts(directories: readonly string[], mountInfo = MOUNT_INFO): Promise<NodeMounts> {
+  const mounts = new Map<string, string>();
+  for (const line of (await readFile(mountInfo, "utf8")).split("\n")) {
+    const fields = line.split(" ");
+    const at = fields[MOUNT_POINT] ?? "";
+    // The last one at a place hides those before it.
+    if (directories.includes(at)) mounts.set(at, `${fields[DEVICE]} ${fields[ROOT]}`);
+  }
+  return mounts;
+}
+
+/** The first directory whose mount is another one now. Kernels before 5.8 leave out lines while other mounts come and go. */
+function changedMount(before: NodeMounts, now: NodeMounts): string | undefined {
+  return [...before].find(([directory, mounted]) => (now.get(directory) ?? mounted) !== mounted)?.[0];
 }

@@ -2,7 +2,7 @@ import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
-import { type Clock, systemClock } from "../../../src/kube/clock.ts";
+import { systemClock } from "../../../src/kube/clock.ts";
 import { silentLog } from "../../../src/kube/log.ts";
 import { passOnChange } from "../../../src/linux-bridge/installer/directory-watch.ts";
 import { replaceFile } from "../../../src/linux-bridge/installer/replace-file.ts";
@@ -11,12 +11,6 @@ const MOUNTS = `21 1 8:1 / / rw - ext4 /dev/sda1 rw
 22 21 8:1 /opt/cni/bin DIRECTORY rw master:1 - ext4 /dev/sda1 rw
 23 21 0:20 /netns /run/netns ro master:2 - tmpfs tmpfs rw
 `;
-
-/** What is done a moment after a change is done at once. */
-const clock: Clock = {
-  ...systemClock,
-  sleep: async (ms, signal) => (ms < 1000 ? undefined : systemClock.sleep(ms, signal)),
-};
 
 let root: string;
 let directory: string;
@@ -42,7 +36,7 @@ function watching(pass: () => Promise<void>, more: { mountInfo?: string } = {}):
     passes++;
   };
   return passOnChange(
-    { directory, otherDirectories: ["/run/netns"], clock, log: silentLog, ...more },
+    { directory, otherDirectories: ["/run/netns"], clock: systemClock, log: silentLog, ...more },
     counted,
     stop.signal,
   );
