@@ -10,7 +10,7 @@ import { networkAddonsConfigSpecSchema } from "../src/api/network-addons-config.
 import { placementSchema } from "../src/api/placement.ts";
 import type { Deployment } from "../src/kube/client/built-in-kinds.ts";
 import { FOR_EVERY_PARSER } from "../src/kube/client/object-yaml.ts";
-import { COMPONENT_IMAGES } from "../src/operator/component-images.ts";
+import { COMPONENT_IMAGES } from "../src/operator/config/component-images.ts";
 import { HEADER } from "./object-yaml.ts";
 
 const DNS_LABEL = /^[a-z0-9]([-a-z0-9]*[a-z0-9])?$/;

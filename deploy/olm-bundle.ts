@@ -1,7 +1,7 @@
 /** The bundle for Operator Lifecycle Manager, in its format registry+v1: the ClusterServiceVersion, the CRD and annotations. */
 
 import { DEFAULT_NAMESPACE, OPERATOR_NAME } from "../src/api/names.ts";
-import { olmObjects, ownCsvOptions } from "../src/operator/csv-generator/cluster-service-version.ts";
+import { olmObjects, ownCsvOptions } from "../src/operator/olm/cluster-service-version.ts";
 import type { ChartFile } from "./helm-chart.ts";
 import { HEADER, objectsYaml, objectYaml } from "./object-yaml.ts";
 

@@ -48,7 +48,7 @@ export const entryPoint = (process: ImageProcess): string => `src/${process}/mai
 export const CSV_GENERATOR = "/usr/bin/csv-generator";
 
 /** Its bundle, relative to the image's root. */
-export const CSV_GENERATOR_BUNDLE = "src/operator/csv-generator/main.js";
+export const CSV_GENERATOR_BUNDLE = "src/operator/olm/main.js";
 
 /** The folder of the CNI executables, relative to the image's root. */
 export const pluginFolder = (arch: string): string => `dist/cni/${arch}`;

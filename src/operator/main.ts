@@ -1,9 +1,9 @@
 /**
  * Process `cluster-network-addons-operator`: turns the NetworkAddonsConfig into what runs in the cluster.
  *
- * `spec/` validates and fills in, `components/` and `manifests/` render, `convergence/` applies, repairs and removes,
- * `status/` reports; reconciler.ts goes through them in this order, operator.ts ties that to watches and leadership. `other-operators/`
- * knows who else does the same work.
+ * `config/` reads, validates, fills in and writes the configuration, `components/` and `manifests/` render, `apply/` applies, repairs
+ * and removes, `status/` reports; reconciler.ts goes through them in this order. operator.ts ties that to leadership and to
+ * `watch/`: the cluster, its platform, and other operators that do the same work.
  * `src/operator` is a product: it may import api, kube and certs; nothing imports it but deploy/ and tests.
  */
 
@@ -14,9 +14,9 @@ import { ProfiledMetrics } from "../certs/profiled-metrics.ts";
 import { KubeClient } from "../kube/client/client.ts";
 import { loadCredentials } from "../kube/client/credentials.ts";
 import { type Environment, readEnv, readPort, runProcess } from "../kube/process/process.ts";
-import { COMPONENT_IMAGES, type ComponentImages } from "./component-images.ts";
+import { COMPONENT_IMAGES, type ComponentImages } from "./config/component-images.ts";
+import { DEFAULT_MONITORING, type OperatorSettings, POD_TROUBLE_DEADLINE_SECONDS } from "./config/settings.ts";
 import { Operator } from "./operator.ts";
-import { DEFAULT_MONITORING, type OperatorSettings, POD_TROUBLE_DEADLINE_SECONDS } from "./settings.ts";
 
 const image = z.string().min(1).default(DEFAULT_IMAGE);
 

@@ -3,8 +3,8 @@
 import type { Registry } from "prom-client";
 import Gauge from "prom-client/lib/gauge.js";
 import { MAC_POOL_MANAGER } from "../api/names.ts";
-import type { ClusterView } from "./convergence/cluster-view.ts";
-import type { OperatorSettings } from "./settings.ts";
+import type { OperatorSettings } from "./config/settings.ts";
+import type { ClusterView } from "./watch/cluster-view.ts";
 
 export function operatorMetrics(registry: Registry, view: ClusterView, settings: OperatorSettings): void {
   gauge(registry, "kubevirt_cnao_cr_ready", "The NetworkAddonsConfig is available", () => {

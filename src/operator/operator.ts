@@ -14,12 +14,12 @@ import { EventRecorder } from "../kube/events/event-recorder.ts";
 import { LeaderElector } from "../kube/leader/leader-election.ts";
 import type { Log } from "../kube/log.ts";
 import { PREREQUISITE_DEFINITIONS, renderEverything } from "./components/registry.ts";
-import { ClusterView } from "./convergence/cluster-view.ts";
-import type { Urgency } from "./convergence/urgency.ts";
+import type { OperatorSettings } from "./config/settings.ts";
 import { operatorMetrics } from "./metrics.ts";
-import { OtherOperators } from "./other-operators/other-operators.ts";
 import { Reconciler } from "./reconciler.ts";
-import type { OperatorSettings } from "./settings.ts";
+import { ClusterView } from "./watch/cluster-view.ts";
+import { OtherOperators } from "./watch/other-operators.ts";
+import type { Urgency } from "./watch/urgency.ts";
 
 export interface OperatorOptions {
   readonly client: KubeClient;

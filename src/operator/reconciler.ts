@@ -9,28 +9,24 @@ import { DEFAULT_MAC_POOL } from "../api/names.ts";
 import type { NetworkAddonsConfig, NetworkAddonsConfigSpec } from "../api/network-addons-config.ts";
 import { isConflict, isNotFound } from "../kube/client/api-error.ts";
 import type { Log } from "../kube/log.ts";
+import { Applier, messageOf } from "./apply/applier.ts";
+import { ApplyPass } from "./apply/apply-pass.ts";
+import { keyOf } from "./apply/inventory.ts";
+import { Remover } from "./apply/remover.ts";
+import { RepairBackoff } from "./apply/repair-backoff.ts";
 import { renderEverything } from "./components/registry.ts";
-import { ConfigWriter, type ConfigWriterOptions } from "./config-writer.ts";
-import { Applier, messageOf } from "./convergence/applier.ts";
-import { ApplyPass } from "./convergence/apply-pass.ts";
-import { keyOf } from "./convergence/inventory.ts";
-import { Records } from "./convergence/records.ts";
-import { Remover } from "./convergence/remover.ts";
-import { RepairBackoff } from "./convergence/repair-backoff.ts";
-import { criSocketPath } from "./cri-socket.ts";
-import type { Facts } from "./facts.ts";
-import { formerRange } from "./former-range.ts";
-import { type Decoration, ownerReferenceTo } from "./manifests/labels.ts";
-import type { OtherOperator, OtherOperators } from "./other-operators/other-operators.ts";
-import { askPlatform, type PlatformFacts } from "./platform.ts";
+import { ConfigWriter, type ConfigWriterOptions } from "./config/config-writer.ts";
 import {
   type EffectiveSpec,
   effectiveSpec,
   type PoolRange,
   type Previous,
   unsafeChanges,
-} from "./spec/effective-spec.ts";
-import { validateSpec } from "./spec/validation.ts";
+} from "./config/effective-spec.ts";
+import { formerRange } from "./config/former-range.ts";
+import { Records } from "./config/records.ts";
+import { validateSpec } from "./config/validation.ts";
+import { type Decoration, ownerReferenceTo } from "./manifests/labels.ts";
 import { ErrorGracePeriod } from "./status/error-grace-period.ts";
 import type { Outcome, Reconciled } from "./status/outcome.ts";
 import type { ConfigurationFailure } from "./status/reasons.ts";
@@ -39,6 +35,10 @@ import { reportedPodTrouble } from "./status/status.ts";
 import { StrandedPods } from "./status/stranded-pods.ts";
 import { WarningEvents } from "./status/warning-events.ts";
 import { Teardown } from "./teardown.ts";
+import { criSocketPath } from "./watch/cri-socket.ts";
+import type { Facts } from "./watch/facts.ts";
+import type { OtherOperator, OtherOperators } from "./watch/other-operators.ts";
+import { askPlatform, type PlatformFacts } from "./watch/platform.ts";
 
 export interface ReconcilerOptions extends ConfigWriterOptions {
   /** From 0 to below 1. */

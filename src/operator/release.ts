@@ -17,15 +17,15 @@ import {
 import type { ImagePullPolicy } from "../api/network-addons-config.ts";
 import type { Deployment } from "../kube/client/built-in-kinds.ts";
 import type { KubeObject } from "../kube/client/resource.ts";
-import type { ComponentImages } from "./component-images.ts";
 import { PREREQUISITE_DEFINITIONS, renderEverything } from "./components/registry.ts";
+import type { ComponentImages } from "./config/component-images.ts";
+import { type Images, type OperatorSettings, settingsFor } from "./config/settings.ts";
 import { labelValue } from "./manifests/labels.ts";
 import { operatorAccess } from "./manifests/operator-access.ts";
 import { operatorAdmissionGuard } from "./manifests/operator-admission-guard.ts";
 import { ENFORCE_LABEL, NODE_ACCESS_LEVEL } from "./manifests/pod-security.ts";
 import { identityObjects } from "./manifests/rbac.ts";
 import { CLUSTER_CLIENT, deployment, env, fieldEnv } from "./manifests/workload.ts";
-import { type Images, type OperatorSettings, settingsFor } from "./settings.ts";
 
 const HEALTH_PORT = 8081;
 const LOG_LEVEL = "info";

@@ -5,17 +5,17 @@ import { NETWORK_ADDONS_CONFIG_NAME } from "../api/names.ts";
 import type { NetworkAddonsConfig } from "../api/network-addons-config.ts";
 import { isConflict, isNotFound } from "../kube/client/api-error.ts";
 import type { KubeClient } from "../kube/client/client.ts";
+import { messageOf } from "./apply/applier.ts";
+import { foundInventory } from "./apply/found-inventory.ts";
+import { EMPTY_INVENTORY, type Inventory } from "./apply/inventory.ts";
+import type { Remover } from "./apply/remover.ts";
 import { COMPONENTS } from "./components/registry.ts";
-import { type ConfigWriter, FINALIZER } from "./config-writer.ts";
-import { messageOf } from "./convergence/applier.ts";
-import type { ClusterView } from "./convergence/cluster-view.ts";
-import { foundInventory } from "./convergence/found-inventory.ts";
-import { EMPTY_INVENTORY, type Inventory } from "./convergence/inventory.ts";
-import type { Records } from "./convergence/records.ts";
-import type { Remover } from "./convergence/remover.ts";
+import { type ConfigWriter, FINALIZER } from "./config/config-writer.ts";
+import type { Records } from "./config/records.ts";
+import type { OperatorSettings } from "./config/settings.ts";
 import type { Decoration } from "./manifests/labels.ts";
-import type { OperatorSettings } from "./settings.ts";
 import type { ErrorGracePeriod } from "./status/error-grace-period.ts";
+import type { ClusterView } from "./watch/cluster-view.ts";
 
 export interface TeardownOptions {
   readonly client: KubeClient;

@@ -8,7 +8,7 @@ import { BRIDGE_MARKER } from "../../src/api/names.ts";
 import type { DaemonSet } from "../../src/kube/client/built-in-kinds.ts";
 import { RESOURCES } from "../../src/kube/client/resource.ts";
 import { renderEverything } from "../../src/operator/components/registry.ts";
-import { DEFAULT_SETTINGS } from "../../src/operator/settings.ts";
+import { DEFAULT_SETTINGS } from "../../src/operator/config/settings.ts";
 import { key, type MarkedNode, MarkerBed, USER } from "../bridge-marker/marker-bed.ts";
 import { makeRunDirectory } from "../cluster/run-directory.ts";
 

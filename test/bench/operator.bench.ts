@@ -10,7 +10,7 @@ import { writeAppTree } from "../../deploy/image/app-tree.ts";
 import { NETWORK_ADDONS_CONFIG_NAME, OPERATOR_NAME } from "../../src/api/names.ts";
 import type { KubeObject } from "../../src/kube/client/resource.ts";
 import { RESOURCES } from "../../src/kube/client/resource.ts";
-import { INVENTORY_CONFIG_MAP } from "../../src/operator/convergence/records.ts";
+import { INVENTORY_CONFIG_MAP } from "../../src/operator/config/records.ts";
 import { DRIFT_EDITS } from "../operator/support/drift-edits.ts";
 import { CONFIGS, NAMESPACE } from "../operator/support/installed-operator.ts";
 import { isWrite, OperatorBed } from "../operator/support/operator-bed.ts";

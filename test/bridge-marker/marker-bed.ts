@@ -9,7 +9,7 @@ import { KubeClient } from "../../src/kube/client/client.ts";
 import { credentialsFromKubeconfig } from "../../src/kube/client/credentials.ts";
 import { type KubeObject, RESOURCES } from "../../src/kube/client/resource.ts";
 import { renderEverything } from "../../src/operator/components/registry.ts";
-import { DEFAULT_SETTINGS } from "../../src/operator/settings.ts";
+import { DEFAULT_SETTINGS } from "../../src/operator/config/settings.ts";
 import {
   type ControlPlane,
   type ControlPlaneOptions,

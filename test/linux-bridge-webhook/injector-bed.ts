@@ -11,7 +11,7 @@ import { KubeClient } from "../../src/kube/client/client.ts";
 import { credentialsFromKubeconfig } from "../../src/kube/client/credentials.ts";
 import { type KubeObject, RESOURCES } from "../../src/kube/client/resource.ts";
 import { renderEverything } from "../../src/operator/components/registry.ts";
-import { DEFAULT_SETTINGS } from "../../src/operator/settings.ts";
+import { DEFAULT_SETTINGS } from "../../src/operator/config/settings.ts";
 import type { ControlPlaneAccess } from "../cluster/control-plane/access.ts";
 import { nadCrd } from "../cluster/multus/nad-crd.ts";
 import { issueToken } from "../mac-pool/account.ts";

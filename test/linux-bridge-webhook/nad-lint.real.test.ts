@@ -15,7 +15,7 @@ import { isAlreadyExists } from "../../src/kube/client/api-error.ts";
 import type { Node } from "../../src/kube/client/built-in-kinds.ts";
 import { RESOURCES } from "../../src/kube/client/resource.ts";
 import { renderEverything } from "../../src/operator/components/registry.ts";
-import { DEFAULT_SETTINGS } from "../../src/operator/settings.ts";
+import { DEFAULT_SETTINGS } from "../../src/operator/config/settings.ts";
 import { macpool } from "../cli/support/macpool.ts";
 import { WRONG_NETWORKS } from "../nad-lint/wrong-networks.ts";
 import { eventually } from "../support/eventually.ts";

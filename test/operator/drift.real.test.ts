@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { KubeObject } from "../../src/kube/client/resource.ts";
 import { RESOURCES } from "../../src/kube/client/resource.ts";
-import { INVENTORY_CONFIG_MAP } from "../../src/operator/convergence/records.ts";
-import { DEFAULT_SETTINGS } from "../../src/operator/settings.ts";
+import { INVENTORY_CONFIG_MAP } from "../../src/operator/config/records.ts";
+import { DEFAULT_SETTINGS } from "../../src/operator/config/settings.ts";
 import { HostileWebhook } from "./sequences/hostile-webhook.ts";
 import { CERT_MANAGER_CRDS } from "./support/cert-manager.ts";
 import { DRIFT_EDITS } from "./support/drift-edits.ts";

@@ -3,9 +3,9 @@ import { NAD_GROUP } from "../../src/api/names.ts";
 import type { ComponentStatus } from "../../src/api/network-addons-config.ts";
 import { isNotFound } from "../../src/kube/client/api-error.ts";
 import { defineResource, type KubeObject, RESOURCES, type Resource } from "../../src/kube/client/resource.ts";
-import { COMPONENT_IMAGES } from "../../src/operator/component-images.ts";
 import { COMPONENTS, renderEverything } from "../../src/operator/components/registry.ts";
-import { DEFAULT_SETTINGS, type OperatorSettings } from "../../src/operator/settings.ts";
+import { COMPONENT_IMAGES } from "../../src/operator/config/component-images.ts";
+import { DEFAULT_SETTINGS, type OperatorSettings } from "../../src/operator/config/settings.ts";
 import { InstalledOperator, NAMESPACE } from "./support/installed-operator.ts";
 
 const SETTINGS: OperatorSettings = {

@@ -3,7 +3,7 @@ import { NETWORK_ADDONS_CONFIG_CRD } from "../../src/api/crds.ts";
 import { APPLIED_CONFIG_MAP, OPERATOR_NAME } from "../../src/api/names.ts";
 import type { CustomResourceDefinition } from "../../src/kube/client/built-in-kinds.ts";
 import { RESOURCES, type Resource } from "../../src/kube/client/resource.ts";
-import { DEFAULT_SETTINGS } from "../../src/operator/settings.ts";
+import { DEFAULT_SETTINGS } from "../../src/operator/config/settings.ts";
 import { breakGroup } from "./support/broken-group.ts";
 import { idleWrites } from "./support/idle-writes.ts";
 import { CONFIGS, InstalledOperator, NAMESPACE } from "./support/installed-operator.ts";

@@ -4,7 +4,7 @@ import { NETWORK_ADDONS_CONFIG_CRD } from "../../src/api/crds.ts";
 import { OPERATOR_NAME } from "../../src/api/names.ts";
 import type { Deployment } from "../../src/kube/client/built-in-kinds.ts";
 import { type KubeObject, RESOURCES } from "../../src/kube/client/resource.ts";
-import { runsThisOperator } from "../../src/operator/other-operators/programs.ts";
+import { runsThisOperator } from "../../src/operator/watch/programs.ts";
 import { InstalledOperator, NAMESPACE } from "./support/installed-operator.ts";
 import { formerOperator } from "./support/predecessor.ts";
 

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { NETWORK_ADDONS_CONFIGS } from "../../src/api/kinds.ts";
 import { ApiError } from "../../src/kube/client/api-error.ts";
 import { RESOURCES, type Resource } from "../../src/kube/client/resource.ts";
-import { INVENTORY_CONFIG_MAP } from "../../src/operator/convergence/records.ts";
+import { INVENTORY_CONFIG_MAP } from "../../src/operator/config/records.ts";
 import { InstalledOperator, NAMESPACE } from "./support/installed-operator.ts";
 import { podsLike } from "./support/pods-like.ts";
 

@@ -4,10 +4,10 @@ import type { MACPool } from "../../src/api/mac-pool.ts";
 import { APPLIED_CONFIG_MAP, LINUX_BRIDGE_DAEMON_SET } from "../../src/api/names.ts";
 import type { Resource } from "../../src/kube/client/resource.ts";
 import { RESOURCES } from "../../src/kube/client/resource.ts";
+import { appliedKind } from "../../src/operator/apply/applied-kinds.ts";
 import { COMPONENTS, renderEverything } from "../../src/operator/components/registry.ts";
-import { appliedKind } from "../../src/operator/convergence/applied-kinds.ts";
-import { INVENTORY_CONFIG_MAP } from "../../src/operator/convergence/records.ts";
-import { DEFAULT_SETTINGS } from "../../src/operator/settings.ts";
+import { INVENTORY_CONFIG_MAP } from "../../src/operator/config/records.ts";
+import { DEFAULT_SETTINGS } from "../../src/operator/config/settings.ts";
 import { idleWrites, wake } from "./support/idle-writes.ts";
 import { CONFIGS, InstalledOperator, NAMESPACE } from "./support/installed-operator.ts";
 

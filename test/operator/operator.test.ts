@@ -6,8 +6,8 @@ import type { KubeClient } from "../../src/kube/client/client.ts";
 import type { Resource } from "../../src/kube/client/resource.ts";
 import { systemClock } from "../../src/kube/clock.ts";
 import { silentLog } from "../../src/kube/log.ts";
+import { DEFAULT_SETTINGS } from "../../src/operator/config/settings.ts";
 import { Operator } from "../../src/operator/operator.ts";
-import { DEFAULT_SETTINGS } from "../../src/operator/settings.ts";
 import { settle } from "../kube/support/manual-clock.ts";
 import { eventually } from "../support/eventually.ts";
 

@@ -3,11 +3,11 @@ import { DEFAULT_IMAGE } from "../../src/api/image.ts";
 import { ApiError } from "../../src/kube/client/api-error.ts";
 import type { DaemonSet, Deployment } from "../../src/kube/client/built-in-kinds.ts";
 import { RESOURCES } from "../../src/kube/client/resource.ts";
+import { isWorkload } from "../../src/operator/apply/applied-kinds.ts";
 import { renderEverything } from "../../src/operator/components/registry.ts";
-import { isWorkload } from "../../src/operator/convergence/applied-kinds.ts";
+import { DEFAULT_SETTINGS } from "../../src/operator/config/settings.ts";
 import { hostAccess } from "../../src/operator/manifests/host-access.ts";
 import { release } from "../../src/operator/release.ts";
-import { DEFAULT_SETTINGS } from "../../src/operator/settings.ts";
 import { InstalledOperator, NAMESPACE } from "./support/installed-operator.ts";
 
 type Workload = Deployment | DaemonSet;

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { LABEL_MANAGED_BY, LINUX_BRIDGE_DAEMON_SET } from "../../src/api/names.ts";
 import type { KubeObject, Resource } from "../../src/kube/client/resource.ts";
 import { RESOURCES } from "../../src/kube/client/resource.ts";
-import { INVENTORY_CONFIG_MAP } from "../../src/operator/convergence/records.ts";
+import { INVENTORY_CONFIG_MAP } from "../../src/operator/config/records.ts";
 import { CONFIGS, InstalledOperator, NAMESPACE, WITHIN } from "./support/installed-operator.ts";
 import { podsLike } from "./support/pods-like.ts";
 

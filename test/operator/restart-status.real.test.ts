@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { RESOURCES } from "../../src/kube/client/resource.ts";
-import { DEFAULT_SETTINGS } from "../../src/operator/settings.ts";
+import { DEFAULT_SETTINGS } from "../../src/operator/config/settings.ts";
 import { InstalledOperator, NAMESPACE } from "./support/installed-operator.ts";
 
 const MARKER = { name: "bridge-marker", namespace: NAMESPACE };

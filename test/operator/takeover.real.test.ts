@@ -7,7 +7,7 @@ import type { MutatingWebhookConfiguration } from "../../src/kube/client/built-i
 import type { KubeObject, Resource } from "../../src/kube/client/resource.ts";
 import { RESOURCES } from "../../src/kube/client/resource.ts";
 import { Informer } from "../../src/kube/informer/informer.ts";
-import { DEFAULT_SETTINGS } from "../../src/operator/settings.ts";
+import { DEFAULT_SETTINGS } from "../../src/operator/config/settings.ts";
 import { idleWrites } from "./support/idle-writes.ts";
 import { InstalledOperator, NAMESPACE } from "./support/installed-operator.ts";
 import { formerObjects, leave, RANGE } from "./support/predecessor.ts";

@@ -6,11 +6,11 @@
 
 import type { NetworkAddonsConfigSpec } from "../../api/network-addons-config.ts";
 import type { KubeObject } from "../../kube/client/resource.ts";
-import type { ObjectIdentity } from "../convergence/inventory.ts";
-import type { Facts } from "../facts.ts";
-import type { OperatorSettings } from "../settings.ts";
-import type { EffectiveSpec } from "../spec/effective-spec.ts";
+import type { ObjectIdentity } from "../apply/inventory.ts";
+import type { EffectiveSpec } from "../config/effective-spec.ts";
+import type { OperatorSettings } from "../config/settings.ts";
 import type { Rollout } from "../status/rollout.ts";
+import type { Facts } from "../watch/facts.ts";
 
 /** A workload as it is now. */
 export interface Deployed {

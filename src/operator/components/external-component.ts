@@ -6,8 +6,8 @@
 import { LABEL_NEEDS_CLUSTER_SERVICES } from "../../api/names.ts";
 import type { DaemonSet, Deployment } from "../../kube/client/built-in-kinds.ts";
 import type { KubeObject } from "../../kube/client/resource.ts";
-import { type ComponentImage, requireImage } from "../component-images.ts";
-import { fingerprintOf } from "../convergence/inventory.ts";
+import { fingerprintOf } from "../apply/inventory.ts";
+import { type ComponentImage, requireImage } from "../config/component-images.ts";
 import { placed, pulled, soonReplaced, spread } from "../manifests/workload.ts";
 import type { RenderInput } from "./component.ts";
 

@@ -20,10 +20,10 @@ import {
   METRICS_PORT_NAME,
 } from "../../api/names.ts";
 import type { KubeObject } from "../../kube/client/resource.ts";
-import { replicasFor } from "../facts.ts";
+import type { PoolRange } from "../config/effective-spec.ts";
 import { disruptionBudget, service, tlsSecret } from "../manifests/webhook-service.ts";
 import { CLUSTER_CLIENT, deployment, env, OWN_POD } from "../manifests/workload.ts";
-import type { PoolRange } from "../spec/effective-spec.ts";
+import { replicasFor } from "../watch/facts.ts";
 import { certManagerDeployment, certManagerMetrics } from "./cert-manager.ts";
 import type { Component, RenderInput } from "./component.ts";
 import { MAC_POOL_CERTIFICATES, MANAGER_ACCOUNT, macPoolAccess } from "./kube-mac-pool-access.ts";

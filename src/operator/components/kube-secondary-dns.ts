@@ -1,7 +1,7 @@
 /** kubeSecondaryDNS: a name server for the secondary interfaces of VMs. One program writes zones, CoreDNS serves them. */
 
 import type { KubeObject } from "../../kube/client/resource.ts";
-import { requireImages } from "../component-images.ts";
+import { requireImages } from "../config/component-images.ts";
 import { identityObjects, READ, rule } from "../manifests/rbac.ts";
 import { env } from "../manifests/workload.ts";
 import type { Component, RenderInput } from "./component.ts";

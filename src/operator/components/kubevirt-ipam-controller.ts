@@ -5,11 +5,11 @@
 
 import { LAUNCHER, LAUNCHER_LABEL, NAD_GROUP } from "../../api/names.ts";
 import type { KubeObject } from "../../kube/client/resource.ts";
-import { CERT_MANAGER_GROUP } from "../convergence/applied-kinds.ts";
-import { replicasFor } from "../facts.ts";
+import { CERT_MANAGER_GROUP } from "../apply/applied-kinds.ts";
 import { identityObjects, READ, rule } from "../manifests/rbac.ts";
 import { disruptionBudget } from "../manifests/webhook-service.ts";
 import { env } from "../manifests/workload.ts";
+import { replicasFor } from "../watch/facts.ts";
 import type { Component, RenderInput } from "./component.ts";
 import { externalContainer, externalDeployment, UNPRIVILEGED } from "./external-component.ts";
 import { IPAM_CLAIM_CRD } from "./ipam-claim.ts";

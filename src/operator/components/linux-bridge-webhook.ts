@@ -25,10 +25,10 @@ import {
 } from "../../api/names.ts";
 import { INJECT_RESOURCES_PATH, LINT_NETWORKS_PATH } from "../../api/webhook-paths.ts";
 import type { KubeObject } from "../../kube/client/resource.ts";
-import { replicasFor } from "../facts.ts";
 import { ASK_WHO_MAY, FOLLOW, FOLLOW_CONFIG, identityObjects, READ, rule } from "../manifests/rbac.ts";
 import { disruptionBudget, service, tlsSecret } from "../manifests/webhook-service.ts";
 import { CLUSTER_CLIENT, deployment, env, OWN_POD } from "../manifests/workload.ts";
+import { replicasFor } from "../watch/facts.ts";
 import { certManagerAccess, certManagerDeployment, certManagerMetrics, type KeptCertificates } from "./cert-manager.ts";
 import type { RenderInput } from "./component.ts";
 

@@ -16,8 +16,8 @@ import {
   VMI_WEBHOOK,
 } from "../../api/names.ts";
 import type { KubeObject } from "../../kube/client/resource.ts";
-import { DEFAULT_RUNBOOK_URL_TEMPLATE, type MonitoringSettings } from "../settings.ts";
-import type { EffectiveSpec } from "../spec/effective-spec.ts";
+import type { EffectiveSpec } from "../config/effective-spec.ts";
+import { DEFAULT_RUNBOOK_URL_TEMPLATE, type MonitoringSettings } from "../config/settings.ts";
 import type { RenderInput } from "./component.ts";
 
 const WEBHOOKS = [POD_WEBHOOK, VM_WEBHOOK, VMI_WEBHOOK, VMI_START_WEBHOOK, INJECTION_WEBHOOK];

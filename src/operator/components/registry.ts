@@ -1,12 +1,12 @@
 /** Every component of the spec, in the order of the status. */
 
 import type { KubeObject } from "../../kube/client/resource.ts";
-import { COMPONENT_IMAGES } from "../component-images.ts";
-import { EVERY_FACT } from "../facts.ts";
+import { COMPONENT_IMAGES } from "../config/component-images.ts";
+import { effectiveSpec } from "../config/effective-spec.ts";
+import type { OperatorSettings } from "../config/settings.ts";
 import { CONSTRAINTS_DEFINITION, constraintsFor } from "../manifests/security-context-constraints.ts";
-import { NETWORKS_DEFINITION } from "../platform.ts";
-import type { OperatorSettings } from "../settings.ts";
-import { effectiveSpec } from "../spec/effective-spec.ts";
+import { EVERY_FACT } from "../watch/facts.ts";
+import { NETWORKS_DEFINITION } from "../watch/platform.ts";
 import { type Component, NOTHING_DEPLOYED, type RenderInput } from "./component.ts";
 import { kubeMacPool } from "./kube-mac-pool.ts";
 import { kubeSecondaryDns } from "./kube-secondary-dns.ts";

@@ -7,13 +7,13 @@ import type { Placement } from "../../../src/api/placement.ts";
 import { parseFlags } from "../../../src/bridge-marker/flags.ts";
 import type { DaemonSet, Deployment } from "../../../src/kube/client/built-in-kinds.ts";
 import type { KubeObject } from "../../../src/kube/client/resource.ts";
-import { COMPONENT_IMAGES } from "../../../src/operator/component-images.ts";
+import { appliedKind } from "../../../src/operator/apply/applied-kinds.ts";
 import { type Deployed, NOTHING_DEPLOYED } from "../../../src/operator/components/component.ts";
 import { COMPONENTS, renderEverything } from "../../../src/operator/components/registry.ts";
-import { appliedKind } from "../../../src/operator/convergence/applied-kinds.ts";
-import { EVERY_FACT } from "../../../src/operator/facts.ts";
-import { DEFAULT_SETTINGS } from "../../../src/operator/settings.ts";
-import { effectiveSpec } from "../../../src/operator/spec/effective-spec.ts";
+import { COMPONENT_IMAGES } from "../../../src/operator/config/component-images.ts";
+import { effectiveSpec } from "../../../src/operator/config/effective-spec.ts";
+import { DEFAULT_SETTINGS } from "../../../src/operator/config/settings.ts";
+import { EVERY_FACT } from "../../../src/operator/watch/facts.ts";
 
 const BOTH: NetworkAddonsConfigSpec = { linuxBridge: {}, kubeMacPool: {} };
 const OWN = COMPONENTS.filter(({ name }) => name in BOTH);

@@ -3,13 +3,13 @@ import { stringify } from "yaml";
 import type { NetworkAddonsConfigSpec } from "../../../src/api/network-addons-config.ts";
 import type { DaemonSet, Deployment } from "../../../src/kube/client/built-in-kinds.ts";
 import type { KubeObject } from "../../../src/kube/client/resource.ts";
-import { COMPONENT_IMAGES, type ComponentImages } from "../../../src/operator/component-images.ts";
 import { type Deployed, missingPrerequisites, NOTHING_DEPLOYED } from "../../../src/operator/components/component.ts";
 import { cniPath } from "../../../src/operator/components/multus-cni-path.ts";
 import { COMPONENTS } from "../../../src/operator/components/registry.ts";
-import { type Facts, NO_FACTS } from "../../../src/operator/facts.ts";
-import { DEFAULT_SETTINGS } from "../../../src/operator/settings.ts";
-import { effectiveSpec } from "../../../src/operator/spec/effective-spec.ts";
+import { COMPONENT_IMAGES, type ComponentImages } from "../../../src/operator/config/component-images.ts";
+import { effectiveSpec } from "../../../src/operator/config/effective-spec.ts";
+import { DEFAULT_SETTINGS } from "../../../src/operator/config/settings.ts";
+import { type Facts, NO_FACTS } from "../../../src/operator/watch/facts.ts";
 
 type Workload = Deployment | DaemonSet;
 

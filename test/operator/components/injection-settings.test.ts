@@ -4,9 +4,9 @@ import type { NetworkAddonsConfigSpec } from "../../../src/api/network-addons-co
 import type { Deployment } from "../../../src/kube/client/built-in-kinds.ts";
 import { NOTHING_DEPLOYED } from "../../../src/operator/components/component.ts";
 import { linuxBridgeWebhookObjects } from "../../../src/operator/components/linux-bridge-webhook.ts";
-import { EVERY_FACT } from "../../../src/operator/facts.ts";
-import { DEFAULT_SETTINGS } from "../../../src/operator/settings.ts";
-import { effectiveSpec } from "../../../src/operator/spec/effective-spec.ts";
+import { effectiveSpec } from "../../../src/operator/config/effective-spec.ts";
+import { DEFAULT_SETTINGS } from "../../../src/operator/config/settings.ts";
+import { EVERY_FACT } from "../../../src/operator/watch/facts.ts";
 
 /** What the webhook's process reads from the environment that is rendered for it. */
 function settingsFor(linuxBridge: NonNullable<NetworkAddonsConfigSpec["linuxBridge"]>, openShift = false) {

@@ -4,9 +4,9 @@ import { describe, expect, it } from "vitest";
 import { NOTHING_DEPLOYED } from "../../../src/operator/components/component.ts";
 import { monitoring } from "../../../src/operator/components/monitoring.ts";
 import { renderEverything } from "../../../src/operator/components/registry.ts";
-import { EVERY_FACT } from "../../../src/operator/facts.ts";
-import { DEFAULT_SETTINGS } from "../../../src/operator/settings.ts";
-import { effectiveSpec } from "../../../src/operator/spec/effective-spec.ts";
+import { effectiveSpec } from "../../../src/operator/config/effective-spec.ts";
+import { DEFAULT_SETTINGS } from "../../../src/operator/config/settings.ts";
+import { EVERY_FACT } from "../../../src/operator/watch/facts.ts";
 import { metricNames, metricsOf, OTHERS } from "../support/metric-names.ts";
 import { alertNames, COPIED_RULES, RULE_GROUPS } from "../support/rules.ts";
 

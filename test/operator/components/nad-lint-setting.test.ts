@@ -3,11 +3,11 @@ import { NAD_LINTS, type NadLint, readNadLint } from "../../../src/api/nad-lint-
 import type { Deployment } from "../../../src/kube/client/built-in-kinds.ts";
 import { NOTHING_DEPLOYED } from "../../../src/operator/components/component.ts";
 import { linuxBridgeWebhookObjects } from "../../../src/operator/components/linux-bridge-webhook.ts";
-import { EVERY_FACT } from "../../../src/operator/facts.ts";
+import { effectiveSpec } from "../../../src/operator/config/effective-spec.ts";
+import { DEFAULT_SETTINGS } from "../../../src/operator/config/settings.ts";
+import { validateSpec } from "../../../src/operator/config/validation.ts";
 import type { Rule } from "../../../src/operator/manifests/rbac.ts";
-import { DEFAULT_SETTINGS } from "../../../src/operator/settings.ts";
-import { effectiveSpec } from "../../../src/operator/spec/effective-spec.ts";
-import { validateSpec } from "../../../src/operator/spec/validation.ts";
+import { EVERY_FACT } from "../../../src/operator/watch/facts.ts";
 
 function rendered(nadLint?: NadLint) {
   const before = { spec: undefined, poolRange: undefined, criSocketPath: undefined };

@@ -11,9 +11,9 @@ import {
 import type { DaemonSet, Deployment, NetworkPolicy } from "../../../src/kube/client/built-in-kinds.ts";
 import type { KubeObject } from "../../../src/kube/client/resource.ts";
 import { renderEverything } from "../../../src/operator/components/registry.ts";
-import { EVERY_FACT } from "../../../src/operator/facts.ts";
+import { DEFAULT_SETTINGS } from "../../../src/operator/config/settings.ts";
 import { release } from "../../../src/operator/release.ts";
-import { DEFAULT_SETTINGS } from "../../../src/operator/settings.ts";
+import { EVERY_FACT } from "../../../src/operator/watch/facts.ts";
 
 const [API_PORT] = EVERY_FACT.apiServerPorts;
 const components = renderEverything(DEFAULT_SETTINGS);

@@ -1,11 +1,11 @@
 import { describe, expect, it } from "vitest";
 import { LABEL_NEEDS_CLUSTER_SERVICES, LABEL_SCRAPED } from "../../../src/api/names.ts";
 import type { DaemonSet, Deployment } from "../../../src/kube/client/built-in-kinds.ts";
-import { COMPONENT_IMAGES } from "../../../src/operator/component-images.ts";
+import { isWorkload } from "../../../src/operator/apply/applied-kinds.ts";
 import { renderEverything } from "../../../src/operator/components/registry.ts";
-import { isWorkload } from "../../../src/operator/convergence/applied-kinds.ts";
+import { COMPONENT_IMAGES } from "../../../src/operator/config/component-images.ts";
+import { DEFAULT_SETTINGS } from "../../../src/operator/config/settings.ts";
 import { release } from "../../../src/operator/release.ts";
-import { DEFAULT_SETTINGS } from "../../../src/operator/settings.ts";
 
 const OWN_IMAGE = "registry.example.com/own:1";
 const images = { linuxBridge: OWN_IMAGE, bridgeMarker: OWN_IMAGE, kubeMacPool: OWN_IMAGE };

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { PREREQUISITE_DEFINITIONS, renderEverything } from "../../../src/operator/components/registry.ts";
+import { DEFAULT_SETTINGS } from "../../../src/operator/config/settings.ts";
 import { operatorAccess } from "../../../src/operator/manifests/operator-access.ts";
-import { DEFAULT_SETTINGS } from "../../../src/operator/settings.ts";
 
 const access = operatorAccess(renderEverything(DEFAULT_SETTINGS), PREREQUISITE_DEFINITIONS);
 const resourceRules = [...access.cluster, ...access.namespaced].filter((rule) => "resources" in rule);

@@ -3,12 +3,12 @@ import { stringify } from "yaml";
 import { DEFAULT_IMAGE } from "../../../src/api/image.ts";
 import type { DaemonSet, Deployment } from "../../../src/kube/client/built-in-kinds.ts";
 import type { KubeObject } from "../../../src/kube/client/resource.ts";
+import { isWorkload } from "../../../src/operator/apply/applied-kinds.ts";
 import { COMPONENTS, renderEverything } from "../../../src/operator/components/registry.ts";
-import { isWorkload } from "../../../src/operator/convergence/applied-kinds.ts";
-import { EVERY_FACT, type Facts } from "../../../src/operator/facts.ts";
+import { DEFAULT_SETTINGS } from "../../../src/operator/config/settings.ts";
 import { constraintsFor } from "../../../src/operator/manifests/security-context-constraints.ts";
 import { release } from "../../../src/operator/release.ts";
-import { DEFAULT_SETTINGS } from "../../../src/operator/settings.ts";
+import { EVERY_FACT, type Facts } from "../../../src/operator/watch/facts.ts";
 import { type Constraints, RESTRICTED_V2, tightened, violations } from "../support/scc-admission.ts";
 
 type Workload = Deployment | DaemonSet;

@@ -5,9 +5,9 @@ import { APPLIED_CONFIG_MAP, DEFAULT_MAC_POOL, LABEL_MANAGED_BY } from "../../..
 import { ApiError } from "../../../src/kube/client/api-error.ts";
 import type { KubeObject, Resource } from "../../../src/kube/client/resource.ts";
 import { RESOURCES } from "../../../src/kube/client/resource.ts";
+import { appliedKind, isWorkload } from "../../../src/operator/apply/applied-kinds.ts";
 import { COMPONENTS, renderEverything } from "../../../src/operator/components/registry.ts";
-import { appliedKind, isWorkload } from "../../../src/operator/convergence/applied-kinds.ts";
-import { INVENTORY_CONFIG_MAP } from "../../../src/operator/convergence/records.ts";
+import { INVENTORY_CONFIG_MAP } from "../../../src/operator/config/records.ts";
 import type { Random } from "../../support/random.ts";
 import { DRIFT_EDITS, type JsonPatch, POD_EDITS } from "../support/drift-edits.ts";
 import { NAMESPACE } from "../support/installed-operator.ts";

@@ -3,13 +3,13 @@
 import { apiVersionOf, NETWORK_ADDONS_CONFIGS } from "../../../src/api/kinds.ts";
 import type { NetworkAddonsConfig } from "../../../src/api/network-addons-config.ts";
 import type { KubeObject } from "../../../src/kube/client/resource.ts";
+import { appliedKind } from "../../../src/operator/apply/applied-kinds.ts";
 import { isOn, NOTHING_DEPLOYED } from "../../../src/operator/components/component.ts";
 import { COMPONENTS, PREREQUISITE_DEFINITIONS, renderComponent } from "../../../src/operator/components/registry.ts";
-import { appliedKind } from "../../../src/operator/convergence/applied-kinds.ts";
-import { EVERY_FACT } from "../../../src/operator/facts.ts";
+import { type EffectiveSpec, effectiveSpec } from "../../../src/operator/config/effective-spec.ts";
+import type { OperatorSettings } from "../../../src/operator/config/settings.ts";
 import { decorate } from "../../../src/operator/manifests/labels.ts";
-import type { OperatorSettings } from "../../../src/operator/settings.ts";
-import { type EffectiveSpec, effectiveSpec } from "../../../src/operator/spec/effective-spec.ts";
+import { EVERY_FACT } from "../../../src/operator/watch/facts.ts";
 import { CRI_SOCKET, NODES } from "../support/operator-bed.ts";
 import { CHANCE } from "./incarnation.ts";
 

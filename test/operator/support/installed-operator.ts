@@ -16,10 +16,10 @@ import { credentialsFromKubeconfig } from "../../../src/kube/client/credentials.
 import type { KubeObject, ObjectRef, Resource } from "../../../src/kube/client/resource.ts";
 import { RESOURCES } from "../../../src/kube/client/resource.ts";
 import type { Log } from "../../../src/kube/log.ts";
-import { appliedKind } from "../../../src/operator/convergence/applied-kinds.ts";
-import { EVERY_FACT } from "../../../src/operator/facts.ts";
+import { appliedKind } from "../../../src/operator/apply/applied-kinds.ts";
+import { DEFAULT_SETTINGS } from "../../../src/operator/config/settings.ts";
 import { Operator } from "../../../src/operator/operator.ts";
-import { DEFAULT_SETTINGS } from "../../../src/operator/settings.ts";
+import { EVERY_FACT } from "../../../src/operator/watch/facts.ts";
 import type { ControlPlaneAccess } from "../../cluster/control-plane/access.ts";
 import { borrowControlPlane } from "../../support/borrowed-control-plane.ts";
 import { eventually } from "../../support/eventually.ts";

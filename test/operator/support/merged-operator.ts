@@ -16,10 +16,10 @@ import { KubeClient } from "../../../src/kube/client/client.ts";
 import { credentialsFromKubeconfig } from "../../../src/kube/client/credentials.ts";
 import { type KubeObject, type ObjectRef, RESOURCES, type Resource } from "../../../src/kube/client/resource.ts";
 import { type Log, silentLog } from "../../../src/kube/log.ts";
-import { appliedKind } from "../../../src/operator/convergence/applied-kinds.ts";
-import type { ClusterServiceVersion } from "../../../src/operator/csv-generator/cluster-service-version.ts";
+import { appliedKind } from "../../../src/operator/apply/applied-kinds.ts";
+import { settingsFor } from "../../../src/operator/config/settings.ts";
+import type { ClusterServiceVersion } from "../../../src/operator/olm/cluster-service-version.ts";
 import { Operator } from "../../../src/operator/operator.ts";
-import { settingsFor } from "../../../src/operator/settings.ts";
 import { mustRun } from "../../cluster/command.ts";
 import type { ControlPlaneAccess } from "../../cluster/control-plane/access.ts";
 import { borrowControlPlane } from "../../support/borrowed-control-plane.ts";
@@ -27,7 +27,7 @@ import { borrowControlPlane } from "../../support/borrowed-control-plane.ts";
 export const CONFIGS: Resource<NetworkAddonsConfig> = NETWORK_ADDONS_CONFIGS;
 export const HCO_NAMESPACE = "kubevirt-hyperconverged";
 const CONFIG = { name: "cluster" };
-const GENERATOR = join(import.meta.dirname, "../../../src/operator/csv-generator/main.ts");
+const GENERATOR = join(import.meta.dirname, "../../../src/operator/olm/main.ts");
 const USER = `system:serviceaccount:${HCO_NAMESPACE}:${OPERATOR_NAME}`;
 
 export const runCsvGenerator = (flags: readonly string[]): Promise<string> =>

@@ -15,8 +15,8 @@ import { injectionMetrics } from "../../../src/linux-bridge-webhook/injection-ro
 import { nadLintMetrics } from "../../../src/linux-bridge-webhook/nad-lint-route.ts";
 import { PoolMetrics } from "../../../src/mac-pool/metrics.ts";
 import { PoolIndex } from "../../../src/mac-pool/pools/pool-index.ts";
+import { DEFAULT_SETTINGS } from "../../../src/operator/config/settings.ts";
 import { Operator } from "../../../src/operator/operator.ts";
-import { DEFAULT_SETTINGS } from "../../../src/operator/settings.ts";
 
 /** Of Prometheus itself, and of API servers. */
 export const OTHERS = [

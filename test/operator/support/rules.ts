@@ -1,6 +1,6 @@
 /** The rules that the operator renders with default settings, as Prometheus reads them. */
 import { renderEverything } from "../../../src/operator/components/registry.ts";
-import { DEFAULT_SETTINGS } from "../../../src/operator/settings.ts";
+import { DEFAULT_SETTINGS } from "../../../src/operator/config/settings.ts";
 
 export interface Rule {
   readonly alert?: string;

@@ -1,0 +1,285 @@
+/** Brings the cluster to an effective spec. Components proceed in parallel; a failing one never blocks the others. */
+
+import type { KubeObject } from "../../kube/client/resource.ts";
+import type { Clock } from "../../kube/clock.ts";
+import { type Deployed, isOn, missingPrerequisites } from "../components/component.ts";
+import { COMPONENTS, renderComponent } from "../components/registry.ts";
+import type { EffectiveSpec } from "../config/effective-spec.ts";
+import type { Records } from "../config/records.ts";
+import type { OperatorSettings } from "../config/settings.ts";
+import { type Decoration, decorate } from "../manifests/labels.ts";
+import { explained } from "../status/event-query.ts";
+import { FirstSeen, type ReportedTrouble } from "../status/first-seen.ts";
+import { underLevel } from "../status/namespace-level.ts";
+import type { ComponentOutcome, Reconciled } from "../status/outcome.ts";
+import type { ConfigurationFailure } from "../status/reasons.ts";
+import { cannotStart, type Rollout, rollout, type Surroundings, soonest, withoutPods } from "../status/rollout.ts";
+import type { StrandedPods } from "../status/stranded-pods.ts";
+import type { WarningEvents } from "../status/warning-events.ts";
+import type { ClusterView } from "../watch/cluster-view.ts";
+import type { Facts } from "../watch/facts.ts";
+import { appliedKind, isWorkload } from "./applied-kinds.ts";
+import { type Applier, type ApplyResult, messageOf } from "./applier.ts";
+import { ApplyRuns } from "./apply-runs.ts";
+import { foundInventory } from "./found-inventory.ts";
+import { entryFor, type Inventory, type InventoryEntry, identityOf, type ObjectIdentity } from "./inventory.ts";
+import { type PlannedObject, planned } from "./plan.ts";
+import type { RemovalResult, Remover } from "./remover.ts";
+
+type ComponentName = ComponentOutcome["name"];
+
+type Rendered = { readonly name: ComponentName } & (
+  | { readonly kind: "objects"; readonly objects: readonly PlannedObject[]; readonly refusalSign: string | undefined }
+  | { readonly kind: "failed"; readonly reason: ConfigurationFailure; readonly message: string }
+);
+
+export interface ApplyPassOptions {
+  readonly applier: Applier;
+  readonly remover: Remover;
+  readonly records: Records;
+  readonly view: ClusterView;
+  readonly settings: OperatorSettings;
+  readonly events: WarningEvents;
+  readonly stranded: StrandedPods;
+  readonly clock: Clock;
+  /** Called when an apply has ended that was left behind. */
+  readonly onEnd: () => void;
+}
+
+export interface ApplyPassResult {
+  readonly outcome: Reconciled;
+  /** Undefined: when a watch reports a change. */
+  readonly recheckAfterMs: number | undefined;
+  /** Who began to undo again and again what is applied; one sentence each. */
+  readonly newOtherWriters: readonly string[];
+}
+
+/** Watches wake the operator. This covers what no watch reports: that pods of a removed component are gone. */
+const REMOVAL_RECHECK_MS = 2_000;
+/** The same for a rollout that ended while the webhooks were looked at. */
+const WAITING_RECHECK_MS = 2_000;
+
+export class ApplyPass {
+  readonly #options: ApplyPassOptions;
+  readonly #runs: ApplyRuns;
+  #seen: FirstSeen | undefined;
+  /** Other writers that were reported already. */
+  #reportedWriters: ReadonlySet<string> = new Set();
+
+  constructor(options: ApplyPassOptions) {
+    this.#options = options;
+    this.#runs = new ApplyRuns(options);
+  }
+
+  /** Ends the applies that were left behind. */
+  async end(): Promise<void> {
+    await this.#runs.keep(new Map());
+  }
+
+  /** `reported`: what the status reports of pods that can't run, for the first run of a process. */
+  async run(
+    spec: EffectiveSpec,
+    facts: Facts,
+    { decoration, reported }: { readonly decoration: Decoration; readonly reported: ReportedTrouble | undefined },
+    signal: AbortSignal,
+  ): Promise<ApplyPassResult> {
+    const { applier, remover, records, settings, view } = this.#options;
+    const isFirst = this.#seen === undefined;
+    this.#seen ??= new FirstSeen(
+      reported && { ...reported, sinceMs: reported.sinceMs - settings.podTroubleDeadlineMs },
+    );
+    const rendered = this.#render(spec, facts, decoration);
+    if (isFirst) this.#recordFirstSeen(rendered);
+    const wanted = rendered.flatMap((component) =>
+      component.kind === "objects" ? component.objects.map((object) => ({ ...object, component: component.name })) : [],
+    );
+    const recorded = await records.inventory(signal);
+    await this.#runs.keep(new Map(rendered.map((component) => [component.name, contentOf(component)])));
+    const found = recorded?.size ? recorded : foundInventory(view, settings, decoration.owner?.uid);
+    const before = this.#runs.withSettled(found);
+    const known = withEntries(before, wanted);
+    await records.saveInventory(known, decoration, signal);
+
+    const results = new Map<ComponentName, ApplyResult>();
+    const applying = rendered.map(async (component) => {
+      if (component.kind !== "objects") return;
+      const { name, objects } = component;
+      const work = (ending: AbortSignal) => applier.apply(objects, before, ending);
+      results.set(name, await this.#runs.apply(name, contentOf(component), work, signal));
+    });
+    const keep = keysToKeep(wanted, rendered, known);
+    const [removal] = await Promise.all([remover.remove(known, keep, signal), ...applying]);
+    await records.saveInventory(withResults(known, results, removal), decoration, signal);
+
+    const outcomes = await Promise.all(rendered.map((component) => this.#outcome(component, results, signal)));
+    this.#seen.endRound();
+    const ofRecords = records.otherWriters();
+    const otherWriters = [...[...results.values()].flatMap((result) => result.otherWriters), ...ofRecords];
+    const newOtherWriters = otherWriters.filter((writer) => !this.#reportedWriters.has(writer));
+    this.#reportedWriters = new Set(otherWriters);
+    const outcome: Reconciled = {
+      kind: "reconciled",
+      components: [...outcomes.filter(isReported), ...removing(rendered, removal), ...recordsOutcome(ofRecords)],
+      removalFailures: removal.failures,
+      workloads: wanted.map(({ object }) => object).filter(isWorkload),
+    };
+    const workloads = outcomes.flatMap(({ state }) => (state.kind === "deployed" ? state.workloads : []));
+    const waits = removal.waiting.size > 0 ? [REMOVAL_RECHECK_MS] : [];
+    const recheckAfterMs = soonest([...waits, ...workloads.map((workload) => workload.recheckAfterMs)]);
+    return { outcome, recheckAfterMs, newOtherWriters };
+  }
+
+  #render(spec: EffectiveSpec, facts: Facts, decoration: Decoration): Rendered[] {
+    const { settings } = this.#options;
+    return COMPONENTS.filter((component) => isOn(component, spec)).map((component): Rendered => {
+      const { name } = component;
+      const other = component.otherInstallation?.(facts);
+      if (other !== undefined) return { name, kind: "failed", reason: "AnotherOperator", message: other };
+      const missing = missingPrerequisites(component, facts);
+      if (missing.length > 0)
+        return { name, kind: "failed", reason: "MissingPrerequisite", message: missing.join("\n") };
+      try {
+        const deployed = (identity: ObjectIdentity) => this.#deployed(identity);
+        const objects = renderComponent(component, { spec, facts, settings, deployed });
+        const refusalSign = component.refusalSign?.(facts);
+        const wanted = objects.map((object) => planned(finished(object, decoration)));
+        return { name, kind: "objects", objects: wanted, refusalSign };
+      } catch (error) {
+        return { name, kind: "failed", reason: "FailedToRender", message: messageOf(error) };
+      }
+    });
+  }
+
+  async #outcome(
+    component: Rendered,
+    results: ReadonlyMap<ComponentName, ApplyResult>,
+    signal: AbortSignal,
+  ): Promise<ComponentOutcome> {
+    const { name } = component;
+    if (component.kind === "failed") {
+      return { name, state: { kind: "failed", reason: component.reason, message: component.message } };
+    }
+    const { failures = [], otherWriters = [], waiting = [] } = results.get(name) ?? {};
+    if (failures.length + otherWriters.length > 0) {
+      const message = [...failures, ...otherWriters].join("\n");
+      return { name, state: { kind: "failed", reason: "FailedToApply", message } };
+    }
+    const around = this.#surroundings();
+    const { view } = this.#options;
+    const level = view.platform.podSecurityLevel();
+    const notListable = view.notListable({ apiVersion: "v1", kind: "Pod" });
+    const workloads = component.objects
+      .map(({ object }) => object)
+      .filter((object) => isWorkload(object) && (waiting.length === 0 || view.live(identityOf(object)) !== undefined))
+      .map((workload) =>
+        notListable === undefined
+          ? underLevel(rollout(workload, view.live(identityOf(workload)), around), workload, level)
+          : withoutPods(workload, notListable),
+      );
+    const explained = await Promise.all(workloads.map((workload) => this.#explain(workload, signal)));
+    const { refusalSign } = component;
+    if (refusalSign !== undefined && explained.every(({ phase }) => phase === "ready")) {
+      explained.push(await this.#options.stranded.rolloutOf(name, refusalSign, signal));
+    }
+    const awaited = waiting.map(
+      (message): Rollout => ({ phase: "rolling", message, recheckAfterMs: WAITING_RECHECK_MS }),
+    );
+    return { name, state: { kind: "deployed", workloads: [...explained, ...awaited] } };
+  }
+
+  async #explain(workload: Rollout, signal: AbortSignal): Promise<Rollout> {
+    if (workload.phase !== "failing" || workload.eventQuery === undefined) return workload;
+    const event = await this.#options.events.latest(workload.eventQuery, signal);
+    return event === undefined ? workload : explained(workload, workload.eventQuery, event);
+  }
+
+  #deployed(identity: ObjectIdentity): Deployed | undefined {
+    const object = this.#options.view.live(identity);
+    if (object === undefined) return undefined;
+    const around = this.#surroundings();
+    return { object, rollout: rollout(object, object, around), cannotStart: cannotStart(object, around) };
+  }
+
+  /** Takes notice of what a former process left, before anything is changed. */
+  #recordFirstSeen(rendered: readonly Rendered[]): void {
+    const around = this.#surroundings();
+    const objects = rendered.flatMap((component) => (component.kind === "objects" ? component.objects : []));
+    for (const { object } of objects) {
+      if (isWorkload(object)) rollout(object, this.#options.view.live(identityOf(object)), around);
+    }
+    this.#seen?.beginChanges();
+  }
+
+  #surroundings(): Surroundings {
+    const { view, clock, settings } = this.#options;
+    const nowMs = clock.now();
+    return {
+      nodes: view.nodes(),
+      pods: view.pods(),
+      nowMs,
+      deadlineMs: settings.podTroubleDeadlineMs,
+      firstSeenMs: (what, sign) => this.#seen?.sinceMs(what, nowMs, sign) ?? nowMs,
+    };
+  }
+}
+
+/** What is applied of it. */
+function contentOf(component: Rendered): string {
+  if (component.kind !== "objects") return "";
+  return component.objects.map(({ key, fingerprint }) => `${key} ${fingerprint}`).join("\n");
+}
+
+/** A part that nobody asked for is no row of the status, unless it fails. */
+function isReported({ name, state }: ComponentOutcome): boolean {
+  return state.kind === "failed" || !COMPONENTS.some((component) => component.name === name && component.standing);
+}
+
+/** Data outlives the configuration, so it has no owner that would take it along. */
+function finished(object: KubeObject, decoration: Decoration): KubeObject {
+  return decorate(object, decoration, { owned: appliedKind(object).removal !== undefined });
+}
+
+type WantedObject = PlannedObject & { readonly component: ComponentName };
+
+function withEntries(before: Inventory, wanted: readonly WantedObject[]): Inventory {
+  const entries = new Map<string, InventoryEntry>(before);
+  for (const { key, object, component } of wanted) {
+    entries.set(key, entryFor(object, component, before.get(key)?.fingerprint));
+  }
+  return entries;
+}
+
+/** A component that cannot be rendered just now keeps what it has. */
+function keysToKeep(wanted: readonly WantedObject[], rendered: readonly Rendered[], known: Inventory): Set<string> {
+  const failed = new Set<string>(rendered.filter(({ kind }) => kind === "failed").map(({ name }) => name));
+  const kept = [...known].filter(([, entry]) => failed.has(entry.component)).map(([key]) => key);
+  return new Set([...wanted.map(({ key }) => key), ...kept]);
+}
+
+function withResults(
+  known: Inventory,
+  results: ReadonlyMap<ComponentName, ApplyResult>,
+  removal: RemovalResult,
+): Inventory {
+  const entries = new Map([...known].filter(([key]) => !removal.gone.has(key)));
+  for (const { settled } of results.values()) {
+    for (const [key, fingerprint] of settled) {
+      const entry = entries.get(key);
+      if (entry !== undefined) entries.set(key, { ...entry, fingerprint });
+    }
+  }
+  return entries;
+}
+
+function removing(rendered: readonly Rendered[], removal: RemovalResult): ComponentOutcome[] {
+  const on = new Set<string>(rendered.map(({ name }) => name));
+  return COMPONENTS.filter(({ name }) => !on.has(name) && removal.waiting.has(name)).map(({ name }) => ({
+    name,
+    state: { kind: "removing", message: removal.waiting.get(name) ?? "" },
+  }));
+}
+
+function recordsOutcome(records: readonly string[]): ComponentOutcome[] {
+  if (records.length === 0) return [];
+  return [{ name: "records", state: { kind: "failed", reason: "FailedToApply", message: records.join("\n") } }];
+}

@@ -1,0 +1,80 @@
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { parse } from "yaml";
+import { NETWORK_ADDONS_CONFIGS } from "../../../src/api/kinds.ts";
+import { isNotFound } from "../../../src/kube/client/api-error.ts";
+import type { CustomResourceDefinition } from "../../../src/kube/client/built-in-kinds.ts";
+import { KubeClient } from "../../../src/kube/client/client.ts";
+import { credentialsFromKubeconfig } from "../../../src/kube/client/credentials.ts";
+import { type KubeObject, RESOURCES } from "../../../src/kube/client/resource.ts";
+import { validateSpec } from "../../../src/operator/config/validation.ts";
+import { NO_FACTS } from "../../../src/operator/watch/facts.ts";
+import type { ControlPlaneAccess } from "../../cluster/control-plane/access.ts";
+import { releaseText } from "../../deploy/support/release-text.ts";
+import { borrowControlPlane } from "../../support/borrowed-control-plane.ts";
+import { eventually } from "../../support/eventually.ts";
+import { WRONG_HERE, WRONG_SPECS } from "./wrong-specs.ts";
+
+const read = (folder: string): CustomResourceDefinition => parse(releaseText(`${folder}/networkaddonsconfigs.yaml`));
+const DEFINITION = read("crds");
+const DEFINITION_WITHOUT_RULES = read("crds-without-rules");
+
+describe("a wrong spec", () => {
+  let controlPlane: ControlPlaneAccess;
+  let admin: KubeClient;
+
+  beforeAll(async () => {
+    controlPlane = await borrowControlPlane();
+    admin = new KubeClient({ credentials: await credentialsFromKubeconfig(controlPlane.kubeconfig) });
+    await admin.create(RESOURCES.crds, DEFINITION);
+    await eventually("the kind is served", async () => (await answerTo({})) === "taken");
+  });
+  afterAll(async () => {
+    await admin?.[Symbol.asyncDispose]();
+    await controlPlane?.[Symbol.asyncDispose]();
+  });
+
+  /** What the API server would say. */
+  async function answerTo(spec: unknown): Promise<string> {
+    const config: KubeObject = { metadata: { name: "cluster" }, spec };
+    try {
+      await admin.create(NETWORK_ADDONS_CONFIGS, config, { dryRun: true });
+      return "taken";
+    } catch (error) {
+      if (isNotFound(error)) return "not served yet";
+      return (error as Error).message;
+    }
+  }
+
+  it.each(WRONG_SPECS)("is refused by the API server and by the operator in the same words: $what", async (row) => {
+    expect(validateSpec(row.spec, NO_FACTS)).toEqual(row.texts);
+    const answer = await answerTo(row.spec);
+    for (const text of row.atAdmission ?? row.texts) expect(answer).toContain(text);
+  });
+
+  it.each([
+    // Of OpenShift's documentation: multicast addresses lie between the ends.
+    { kubeMacPool: { rangeStart: "AA:00:00:00:00:00", rangeEnd: "FE:A8:11:22:33:44" } },
+    { multus: {}, multusDynamicNetworks: { hostCRISocketPath: "/var/run/cri-dockerd.sock" } },
+    { multus: {}, multusDynamicNetworks: { hostCRISocketPath: "" } },
+  ])("is not %j", async (spec) => {
+    expect(validateSpec(spec, NO_FACTS)).toEqual([]);
+    expect(await answerTo(spec)).toBe("taken");
+  });
+
+  it.each(WRONG_HERE)("is refused by the operator for what it knows of the cluster: %o %o", (spec, facts, text) => {
+    expect(validateSpec(spec, NO_FACTS)).toEqual([]);
+    expect(validateSpec(spec, { ...NO_FACTS, ...facts })).toEqual([text]);
+  });
+
+  it("is taken by the definition without rules, where its types are right", async () => {
+    const [first] = WRONG_SPECS;
+    const name = DEFINITION.metadata?.name ?? "";
+    const { spec } = DEFINITION_WITHOUT_RULES;
+    const { versions } = spec;
+    await admin.patch(RESOURCES.crds, { name }, { type: "merge", body: { spec: { versions } } });
+    await expect.poll(() => answerTo(first?.spec)).toBe("taken");
+    for (const { spec, isMistyped = false } of WRONG_SPECS) {
+      expect([spec, (await answerTo(spec)) === "taken"]).toEqual([spec, !isMistyped]);
+    }
+  });
+});

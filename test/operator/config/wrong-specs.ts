@@ -1,0 +1,282 @@
+/** Every text with which a spec is refused: one table for the API server, which reads the CRD, and for the operator's status. */
+
+import { MARKER_PATTERN_TEXT } from "../../../src/api/bridge-pattern.ts";
+import {
+  CNI_BIN_DIR_TEXT,
+  PROBE_ADDRESS_TEXT,
+  SAME_HEALTH_PORT_TEXT,
+  TAKEN_INSTALLER_PORT_TEXT,
+  TAKEN_NODE_PORT_TEXT,
+} from "../../../src/api/linux-bridge-config.ts";
+import { MULTUS_REQUIRED, NAME_SERVER_TEXT, SELF_SIGN_PREFIX } from "../../../src/api/network-addons-config.ts";
+import { cipherText } from "../../../src/api/tls-security-profile.ts";
+import type { Facts } from "../../../src/operator/watch/facts.ts";
+
+export interface WrongSpec {
+  readonly what: string;
+  readonly spec: object;
+  /** The operator's, whole and in order. */
+  readonly texts: readonly string[];
+  /** What the API server says where its own schema speaks first, in parts. */
+  readonly atAdmission?: readonly string[];
+  /** A value of another type is refused by every definition. */
+  readonly isMistyped?: true;
+}
+
+const SOCKETS = "/run/crio/crio.sock, /run/containerd/containerd.sock, /run/k3s/containerd/containerd.sock";
+const NEVER =
+  "invalid mac address. Multicast addressing is not supported. Unicast addressing must be used. The first octet is";
+const RANGE = "failed to set mac address range: invalid range.";
+const ORDER = `${RANGE} Range end is lesser than or equal to its start.`;
+const NO_START = "failed to parse rangeStart because the mac address is invalid";
+const NO_END = "failed to parse rangeEnd because the mac address is invalid";
+const BOTH_OR_NONE = "both or none of the KubeMacPool ranges needs to be configured";
+
+const linuxBridge = (linuxBridge: object): object => ({ linuxBridge });
+const range = (rangeStart: string, rangeEnd: string): object => ({ kubeMacPool: { rangeStart, rangeEnd } });
+const selfSign = (ca: string, caOverlap: string, cert: string, certOverlap: string): object => ({
+  selfSignConfiguration: {
+    caRotateInterval: ca,
+    caOverlapInterval: caOverlap,
+    certRotateInterval: cert,
+    certOverlapInterval: certOverlap,
+  },
+});
+const refusedDuration = (value: string, fault: string): WrongSpec => ({
+  what: `the duration ${value}`,
+  spec: selfSign("48h", "24h", value, "12h"),
+  texts: [`${SELF_SIGN_PREFIX}: error parsing certRotateInterval: time: ${fault} duration "${value}"`],
+});
+const tolerated = (toleration: object, text: string): WrongSpec => ({
+  what: `the toleration ${JSON.stringify(toleration)}`,
+  spec: { placementConfiguration: { workloads: { tolerations: [toleration] } } },
+  texts: [`placementConfiguration.workloads.tolerations[0]: ${text}`],
+  atAdmission: [`spec.placementConfiguration.workloads.tolerations[0]: Invalid value`, text],
+});
+const cipher = (name: string): WrongSpec => ({
+  what: `the cipher "${name}"`,
+  spec: { tlsSecurityProfile: { type: "Custom", custom: { ciphers: ["ECDHE-RSA-AES128-GCM-SHA256", name] } } },
+  texts: [cipherText(name)],
+});
+
+function each<T>(values: readonly T[], row: (value: T) => Omit<WrongSpec, "what">): WrongSpec[] {
+  return values.map(row).map((wrong) => ({ what: JSON.stringify(wrong.spec), ...wrong }));
+}
+
+export const WRONG_SPECS: readonly WrongSpec[] = [
+  ...each(["/", "/etc/cni", "/usr/bin", "/opt", "/opt/../etc", "/opt/cni/..", "opt/cni/bin"], (cniBinDir) => ({
+    spec: linuxBridge({ cniBinDir }),
+    texts: [CNI_BIN_DIR_TEXT],
+  })),
+  ...each([8082, 8444, 8445, 8446], (bridgeMarkerHealthPort) => ({
+    spec: linuxBridge({ bridgeMarkerHealthPort }),
+    texts: [TAKEN_NODE_PORT_TEXT],
+  })),
+  ...each([8081, 8444, 8445, 8446], (installerHealthPort) => ({
+    spec: linuxBridge({ installerHealthPort }),
+    texts: [TAKEN_INSTALLER_PORT_TEXT],
+  })),
+  {
+    what: "one port for both daemons",
+    spec: linuxBridge({ bridgeMarkerHealthPort: 9100, installerHealthPort: 9100 }),
+    texts: [SAME_HEALTH_PORT_TEXT],
+  },
+  ...each(["", "loopback", "0.0.0.0"], (healthProbeAddress) => ({
+    spec: linuxBridge({ healthProbeAddress }),
+    texts: [PROBE_ADDRESS_TEXT],
+  })),
+  ...each(["", "br/1", "br~1", "[a-z]*", "br1,br2"], (pattern) => ({
+    spec: linuxBridge({ markerInclude: ["br1", pattern] }),
+    texts: [MARKER_PATTERN_TEXT],
+  })),
+  {
+    what: "a pattern that is longer than any name",
+    spec: linuxBridge({ markerExclude: ["b".repeat(33)] }),
+    texts: ["spec.linuxBridge.markerExclude.0: Too big: expected string to have <=32 characters"],
+    atAdmission: ["spec.linuxBridge.markerExclude[0]", "Too long: may not be more than 32"],
+  },
+  {
+    what: "a port beyond the last one",
+    spec: linuxBridge({ bridgeMarkerHealthPort: 70_000 }),
+    texts: ["spec.linuxBridge.bridgeMarkerHealthPort: Too big: expected number to be <=65535"],
+    atAdmission: ["spec.linuxBridge.bridgeMarkerHealthPort", "should be less than or equal to 65535"],
+  },
+  { what: "a first address alone", spec: { kubeMacPool: { rangeStart: "02:00:00:00:00:00" } }, texts: [BOTH_OR_NONE] },
+  { what: "a last address alone", spec: range("", "02:00:00:00:00:00"), texts: [BOTH_OR_NONE] },
+  { what: "a first address that is none", spec: range("02:00:00:00:00:0g", "02:00:00:00:00:01"), texts: [NO_START] },
+  { what: "a last address of 64 bits", spec: range("02:00:00:00:00:00", "02:00:00:00:00:00:00:01"), texts: [NO_END] },
+  {
+    what: "two addresses that are none",
+    spec: range("me", "you"),
+    texts: [NO_START],
+    atAdmission: [NO_START, NO_END],
+  },
+  {
+    what: "a last address below the first by value",
+    spec: range("0a:00:00:00:00:00", "02:00:00:00:00:01"),
+    texts: [`${ORDER} start: 0a:00:00:00:00:00 end: 02:00:00:00:00:01`],
+  },
+  {
+    what: "the same address in two notations",
+    spec: range("0200.0000.00AB", "02-00-00-00-00-ab"),
+    texts: [`${ORDER} start: 02:00:00:00:00:ab end: 02:00:00:00:00:ab`],
+  },
+  {
+    what: "a reversed range that begins with a multicast address",
+    spec: range("FF0000000000", "02:00:00:00:00:00"),
+    texts: [`${ORDER} start: ff:00:00:00:00:00 end: 02:00:00:00:00:00`],
+  },
+  {
+    what: "a first address that is multicast",
+    spec: range("01:00:00:00:00:00", "02:00:00:00:00:00"),
+    texts: [`failed to set RangeStart: ${NEVER} 0X1`],
+  },
+  {
+    what: "a last address that is multicast",
+    spec: range("02:00:00:00:00:00", "FD-FF-FF-FF-FF-FF"),
+    texts: [`failed to set RangeEnd: ${NEVER} 0XFD`],
+  },
+  {
+    what: "the all-zero address",
+    spec: range("00:00:00:00:00:00", "00:00:00:00:00:05"),
+    texts: ["failed to set RangeStart: invalid mac address. The all-zero address cannot be used"],
+  },
+  { what: "dynamic networks without multus", spec: { multusDynamicNetworks: {} }, texts: [MULTUS_REQUIRED] },
+  {
+    what: "a socket that is no path",
+    spec: { multus: {}, multusDynamicNetworks: { hostCRISocketPath: "Lorem ipsum" } },
+    texts: [`\`hostCRISocketPath\` must be one of: ${SOCKETS}`],
+  },
+  {
+    what: "a socket above a directory",
+    spec: { multus: {}, multusDynamicNetworks: { hostCRISocketPath: "/run/../me.sock" } },
+    texts: [`\`hostCRISocketPath\` must be one of: ${SOCKETS}`],
+  },
+  {
+    what: "an unknown pull policy",
+    spec: { imagePullPolicy: "Now" },
+    texts: ["requested imagePullPolicy 'Now' is not valid"],
+  },
+  ...each(
+    ["me", "300.1.1.1", "10.96.0.0/24", "010.96.0.53", "10.96.0", "fe80::1%eth0", "[fd00::53]", "1::2::3"],
+    (nameServerIP) => ({
+      spec: { kubeSecondaryDNS: { nameServerIP } },
+      texts: [NAME_SERVER_TEXT],
+    }),
+  ),
+  {
+    what: "one of four durations",
+    spec: { selfSignConfiguration: { caRotateInterval: "1h0m0s" } },
+    texts: ["caOverlapInterval", "certRotateInterval", "certOverlapInterval"].map(
+      (field) => `${SELF_SIGN_PREFIX}: ${field} is missing`,
+    ),
+  },
+  refusedDuration("me", "invalid"),
+  refusedDuration("1h.", "invalid"),
+  refusedDuration("48", "missing unit in"),
+  refusedDuration("1.5", "missing unit in"),
+  refusedDuration("1.2.3h", "missing unit in"),
+  refusedDuration("1x", 'unknown unit "x" in'),
+  refusedDuration("1h30 m", 'unknown unit " m" in'),
+  refusedDuration("2hours", 'unknown unit "hours" in'),
+  refusedDuration("-1d", 'unknown unit "d" in'),
+  {
+    ...refusedDuration("9999999999h", "invalid"),
+    atAdmission: [`evaluating rule: ${SELF_SIGN_PREFIX}: certRotateInterval duration has to be > 0`],
+  },
+  {
+    what: "durations that are not above zero",
+    spec: selfSign("1h", "-1h", "0s", "0"),
+    texts: ["caOverlapInterval", "certRotateInterval", "certOverlapInterval"].map(
+      (field) => `${SELF_SIGN_PREFIX}: ${field} duration has to be > 0`,
+    ),
+  },
+  {
+    what: "durations in the wrong order",
+    spec: selfSign("1h", "120m", "3700s", "9999m59s"),
+    texts: [
+      "caOverlapInterval(2h0m0s) has to be <= caRotateInterval(1h0m0s)",
+      "certRotateInterval(1h1m40s) has to be <= caRotateInterval(1h0m0s)",
+      "certOverlapInterval(166h39m59s) has to be <= certRotateInterval(1h1m40s)",
+    ].map((text) => `${SELF_SIGN_PREFIX}: ${text}`),
+    atAdmission: [
+      "caOverlapInterval(120m) has to be <= caRotateInterval(1h)",
+      "certRotateInterval(3700s) has to be <= caRotateInterval(1h)",
+      "certOverlapInterval(9999m59s) has to be <= certRotateInterval(3700s)",
+    ].map((text) => `${SELF_SIGN_PREFIX}: ${text}`),
+  },
+  {
+    what: "durations in the wrong order, as Go writes them",
+    spec: selfSign("1h0m0s", "2h0m0s", "1h0m0s", "1h0m0s"),
+    texts: [`${SELF_SIGN_PREFIX}: caOverlapInterval(2h0m0s) has to be <= caRotateInterval(1h0m0s)`],
+  },
+  tolerated(
+    { key: "a", operator: "Maybe" },
+    "operator of a toleration has to be Exists or Equal (Kubernetes 1.35 adds Lt and Gt)",
+  ),
+  tolerated(
+    { key: "a", effect: "Never" },
+    "effect of a toleration has to be NoSchedule, PreferNoSchedule or NoExecute",
+  ),
+  tolerated({ value: "a" }, "a toleration without a key tolerates all taints: its operator has to be Exists"),
+  tolerated({ operator: "Exists", value: "a" }, "a toleration with the operator Exists must not have a value"),
+  tolerated(
+    { operator: "Exists", tolerationSeconds: 5 },
+    "a toleration with tolerationSeconds has to have the effect NoExecute",
+  ),
+  {
+    what: "10,000 tolerations",
+    spec: { placementConfiguration: { infra: { tolerations: Array(10_000).fill({ operator: "Exists" }) } } },
+    texts: ["spec.placementConfiguration.infra.tolerations: Too big: expected array to have <=500 items"],
+    atAdmission: ["spec.placementConfiguration.infra.tolerations: Too many: 10000: must have at most 500 items"],
+  },
+  cipher(""),
+  cipher("ALL"),
+  cipher("@SECLEVEL=0"),
+  cipher("ecdhe-rsa-aes128-gcm-sha256"),
+  cipher("AES128-SHA:AES256-SHA"),
+  {
+    what: "an unknown TLS profile",
+    spec: { tlsSecurityProfile: { type: "Future" } },
+    texts: ['spec.tlsSecurityProfile.type: Invalid option: expected one of ""|"Old"|"Intermediate"|"Modern"|"Custom"'],
+    atAdmission: ['spec.tlsSecurityProfile.type: Unsupported value: "Future"'],
+  },
+  {
+    what: "a number for an address",
+    spec: { kubeMacPool: { rangeStart: 5, rangeEnd: 6 } },
+    texts: ["rangeStart", "rangeEnd"].map(
+      (end) => `spec.kubeMacPool.${end}: Invalid input: expected string, received number`,
+    ),
+    atAdmission: ['spec.kubeMacPool.rangeStart: Invalid value: "integer"'],
+    isMistyped: true,
+  },
+  {
+    what: "a quantity for a port",
+    spec: linuxBridge({ bridgeMarkerHealthPort: "8Mi" }),
+    texts: ["spec.linuxBridge.bridgeMarkerHealthPort: Invalid input: expected number, received string"],
+    atAdmission: ['spec.linuxBridge.bridgeMarkerHealthPort: Invalid value: "string"'],
+    isMistyped: true,
+  },
+  {
+    what: "a quantity for a label",
+    spec: { placementConfiguration: { workloads: { nodeSelector: { cpu: 2 } } } },
+    texts: ["spec.placementConfiguration.workloads.nodeSelector.cpu: Invalid input: expected string, received number"],
+    atAdmission: ['spec.placementConfiguration.workloads.nodeSelector.cpu: Invalid value: "integer"'],
+    isMistyped: true,
+  },
+];
+
+/** What only the operator knows. */
+export const WRONG_HERE: readonly (readonly [spec: object, facts: Partial<Facts>, text: string])[] = [
+  [
+    { multus: {} },
+    { openShift: true, multiNetworkDisabled: true },
+    "multus has been requested, but is disabled on OpenShift Cluster Network Operator",
+  ],
+  [
+    { multus: {}, multusDynamicNetworks: {} },
+    { openShift: true },
+    "`multusDynamicNetworks` configuration is not supported on Openshift yet",
+  ],
+  [{ macvtap: {} }, { openShift: true }, "`macvtap` has been requested, but is not supported on OpenShift"],
+];

@@ -1,0 +1,93 @@
+import { describe, expect, it } from "vitest";
+import { DEFAULT_IMAGE } from "../../../src/api/image.ts";
+import { PRODUCT_VERSION } from "../../../src/api/names.ts";
+import { readFlags } from "../../../src/operator/olm/flags.ts";
+
+const DIGEST = "0123456789abcdef".repeat(4);
+
+describe("the flags of csv-generator", () => {
+  it("are those that the build of the HyperConverged operator passes, for an image by its digest", () => {
+    const flags = readFlags([
+      "--namespace=kubevirt-hyperconverged",
+      "--version=1.18.0",
+      "--version-replaces=1.17.0",
+      "--image-pull-policy=IfNotPresent",
+      "--operator-version=v0.102.0",
+      `--container-tag=${DIGEST}`,
+      "--container-prefix=registry.test:5000/team",
+      "--image-name=addons@sha256",
+      "--kube-rbac-proxy-image=registry.test/proxy:1",
+      "--dump-crds",
+    ]);
+    const image = `registry.test:5000/team/addons@sha256:${DIGEST}`;
+    expect(flags).toEqual({
+      version: "1.18.0",
+      replaces: "1.17.0",
+      operatorVersion: "v0.102.0",
+      namespace: "kubevirt-hyperconverged",
+      image,
+      imagePullPolicy: "IfNotPresent",
+      images: { linuxBridge: image, bridgeMarker: image, kubeMacPool: image },
+      componentImages: {},
+      dumpCrds: true,
+    });
+  });
+
+  it("have the defaults of the release, also where they are empty", () => {
+    const own = {
+      version: PRODUCT_VERSION,
+      replaces: undefined,
+      operatorVersion: PRODUCT_VERSION,
+      namespace: "cluster-network-addons",
+      image: DEFAULT_IMAGE,
+      dumpCrds: false,
+    };
+    expect(readFlags([])).toMatchObject(own);
+    expect(readFlags(["--version-replaces=", "--container-prefix", "", "--namespace="])).toMatchObject(own);
+  });
+
+  it("may name an image for each component", () => {
+    const flags = readFlags([
+      "--multus-image=registry.test/multus:1",
+      "--kube-secondary-dns",
+      "registry.test/dns:2",
+      "--kubevirt-ipam-controller=registry.test/ipam:3",
+      "--kubemacpool-image=registry.test/pool:4",
+    ]);
+    expect(flags.componentImages).toEqual({
+      MULTUS_IMAGE: "registry.test/multus:1",
+      KUBE_SECONDARY_DNS_IMAGE: "registry.test/dns:2",
+      KUBEVIRT_IPAM_CONTROLLER_IMAGE: "registry.test/ipam:3",
+    });
+    expect(flags.images).toEqual({
+      linuxBridge: DEFAULT_IMAGE,
+      bridgeMarker: DEFAULT_IMAGE,
+      kubeMacPool: "registry.test/pool:4",
+    });
+  });
+
+  it.each([
+    ["--allow-multus=false"],
+    ["--a-flag-of-tomorrow", "--another=1"],
+    ["--input-file", "a-file"],
+    ["-v", "left over"],
+  ])("may be unknown: %s %s", (...args) => {
+    expect(readFlags([...args, "--csv-version=2.0.0"]).version).toBe("2.0.0");
+  });
+
+  it.each([
+    [["--dump-crds=false"], false],
+    [["--dump-crds=true"], true],
+    [["--dump-crds", "--dump-crds=0"], false],
+  ])("%j: the definition follows: %s", (args, dumpCrds) => {
+    expect(readFlags(args).dumpCrds).toBe(dumpCrds);
+  });
+
+  it.each([
+    [["--namespace"], "--namespace needs a value"],
+    [["--dump-crds=maybe"], '--dump-crds has to be true or false, found "maybe"'],
+    [["--image-pull-policy=Now"], '--image-pull-policy has to be one of Always, Never, IfNotPresent, found "Now"'],
+  ])("%j is refused in one sentence", (args, sentence) => {
+    expect(() => readFlags(args)).toThrow(sentence);
+  });
+});
