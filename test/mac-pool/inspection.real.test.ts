@@ -7,6 +7,7 @@ import { PoolBed } from "./pool-bed.ts";
 import { getFrom, restGet } from "./rest-client.ts";
 
 const TOKEN_SECONDS = 3600;
+const [ONE, TWO, THREE, FOUR] = ["02:00:00:00:00:11", "02:00:00:00:00:12", "02:00:00:00:00:13", "02:00:00:00:00:14"];
 
 describe("the REST interface on a real API server", () => {
   let bed: PoolBed;
@@ -116,6 +117,30 @@ describe("the REST interface on a real API server", () => {
     expect((await get("/api/v1/claims?namespace=elsewhere", tenant)).status).toBe(403);
     expect((await get(`/api/v1/claims/${macsOf(vm)[0]}`, tenant)).status).toBe(200);
     expect((await get("/api/v1/claims/02:00:00:00:00:01", tenant)).status).toBe(403);
+  });
+
+  it.each([
+    ["renamed", [{ name: "a", macAddress: ONE }], [{ name: "x", macAddress: ONE }]],
+    [
+      "swapped",
+      [
+        { name: "a", macAddress: TWO },
+        { name: "b", macAddress: THREE },
+      ],
+      [
+        { name: "b", macAddress: TWO },
+        { name: "a", macAddress: THREE },
+      ],
+    ],
+    ["moved", [{ name: "a", macAddress: FOUR }], [{ name: "b", macAddress: FOUR }, { name: "a" }]],
+  ])("names the interface that has an address after an update: %s", async (name, before, after) => {
+    const stored = await bed.admin.create(KINDS.virtualMachines, machine(name, "default", before));
+    await bed.admin.update(KINDS.virtualMachines, { ...stored, spec: machine(name, "default", after).spec });
+    const [now] = after;
+    const mac = now?.macAddress ?? "";
+    const named = async () => (await get(`/api/v1/claims/${mac}`)).body.owners[0].interface;
+    await expect.poll(named, { timeout: 20_000 }).toBe(now?.name);
+    expect((await bed.claim(mac))?.status?.owners[0]?.interface).toBe(now?.name);
   });
 
   it("refuses wrong questions with the reason", async () => {

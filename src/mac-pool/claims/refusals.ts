@@ -69,7 +69,7 @@ export function conflict(
     owners,
     (describe) =>
       `MAC ${formatMac(mac)} of interface ${quote(interfaceName)} is in use by ${describeOwners(owners, describe)}` +
-      `${isComing ? ", which was admitted and has not been seen yet" : ""}. ` +
+      `${isComing ? ", which was admitted a short while ago and may still be created" : ""}. ` +
       `Leave ${field} out to get a free address. To use this one, ${more}.`,
   );
   return { code: "MACPOOL_CONFLICT", about: { interface: interfaceName, mac }, ...text };

@@ -75,7 +75,8 @@ export class ClaimTriggers {
     const enqueue = (macs: Iterable<Mac>): void => {
       for (const mac of macs) this.#enqueue(claimName(mac));
     };
-    const listed = (object: KubeObject) => new Map(macsOf(object).map(({ mac, holder }) => [mac, holder.network]));
+    const listed = (object: KubeObject) =>
+      new Map(macsOf(object).map(({ mac, holder }) => [mac, `${holder.interface} ${holder.network ?? ""}`]));
     const isPods = (informer as unknown) === this.#caches.pods;
     return informer.on({
       // Of a pod only a live read tells that it is what its claim was made for.
@@ -83,8 +84,7 @@ export class ClaimTriggers {
       update: (object, old) => {
         const [now, before] = [listed(object), listed(old)];
         const other = object.metadata.uid !== old.metadata.uid;
-        const isElsewhere = ([mac, network]: readonly [Mac, string | undefined]): boolean =>
-          other || !before.has(mac) || before.get(mac) !== network;
+        const isElsewhere = ([mac, place]: readonly [Mac, string]): boolean => other || before.get(mac) !== place;
         enqueue([...now].filter(isElsewhere).map(([mac]) => mac));
         enqueue([...before.keys()].filter((mac) => other || !now.has(mac)));
       },

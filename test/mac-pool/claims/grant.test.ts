@@ -43,7 +43,7 @@ describe("a request for an address that has a claim", () => {
   it("is refused with the time to wait where somebody else was given it and has not shown up", () => {
     expect(decide(allocatedTo(owner()), ask({ name: "thief", interface: "nic" }, { isAwaited: true }))).toMatchObject({
       refused:
-        'MAC 02:00:00:00:00:01 of interface "nic" is in use by VirtualMachine default/web (a), which was admitted and has not been seen yet. ' +
+        'MAC 02:00:00:00:00:01 of interface "nic" is in use by VirtualMachine default/web (a), which was admitted a short while ago and may still be created. ' +
         "Leave macAddress out to get a free address. To use this one, try again in two minutes: it is free then if that object was not created.",
     });
   });

@@ -54,7 +54,7 @@ describe("a refusal", () => {
 
   it("does not say of an object that exists that it may never come", () => {
     const coming = conflict(MAC, "a", [owner()], { ...ASKED, objectsListing: [] }).message;
-    expect(coming).toContain("which was admitted and has not been seen yet");
+    expect(coming).toContain("which was admitted a short while ago and may still be created");
     expect(coming).toContain("it is free then if that object was not created");
     const exists = conflict(MAC, "a", [owner()], { ...ASKED, objectsListing: [observed()] }).message;
     expect(exists).not.toContain("admitted");
