@@ -1,49 +1,30 @@
-import { execFile } from "node:child_process";
-import { cp, mkdtemp, rm, symlink, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { symlink, writeFile } from "node:fs/promises";
 import { delimiter, join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { parse } from "yaml";
 import { type KubeObject, RESOURCES } from "../../src/kube/client/resource.ts";
 import { KINDS } from "../../src/mac-pool/objects/kinds.ts";
+import { type CommandResult, runCommand } from "../cluster/command.ts";
 import { machine, macsOf } from "../mac-pool/machines.ts";
 import { PoolBed } from "../mac-pool/pool-bed.ts";
 import { eventually } from "../support/eventually.ts";
-
-const ROOT = join(import.meta.dirname, "../..");
+import { CliProcess } from "./support/cli-process.ts";
 
 /** The kubeconfig of a new control plane has a client certificate. */
 const OBJECTS_ONLY =
   "note: the MAC pool's service can't be asked: the kubeconfig has a client certificate and no token, and the API server's " +
   "proxy passes on tokens only: give --token. This answer is from MACPool and MACClaim objects, without denials and rates.\n";
 
-interface Ended {
-  readonly code: number;
-  readonly stdout: string;
-  readonly stderr: string;
-}
-
-function execute(file: string, args: readonly string[], env: NodeJS.ProcessEnv): Promise<Ended> {
-  return new Promise((resolve) => {
-    execFile(file, args, { env, encoding: "utf8" }, (error, stdout, stderr) => {
-      const code = error === null ? 0 : typeof error.code === "number" ? error.code : -1;
-      resolve({ code, stdout, stderr });
-    });
-  });
-}
-
 describe("kubectl macpool on a real API server", () => {
   let bed: PoolBed;
+  let cli: CliProcess;
   let folder: string;
   let vm: KubeObject;
   let mac: string;
 
   beforeAll(async () => {
-    folder = await mkdtemp(join(tmpdir(), "kubectl-macpool-"));
-    const built = await execute(process.execPath, [join(ROOT, "src/cli/build.ts")], process.env);
-    expect(built).toMatchObject({ code: 0, stderr: "" });
-    // Away from this repository, where nothing says what kind of module the file is, as a user puts it into PATH.
-    await cp(join(ROOT, "dist/kubectl-macpool.js"), join(folder, "kubectl-macpool"));
+    cli = await CliProcess.build();
+    folder = cli.folder;
     bed = await PoolBed.start();
     await symlink(bed.controlPlane.kubectlPath, join(folder, "kubectl"));
     await bed.startReplica("one");
@@ -64,7 +45,7 @@ describe("kubectl macpool on a real API server", () => {
   });
   afterAll(async () => {
     await bed?.[Symbol.asyncDispose]();
-    await rm(folder, { recursive: true, force: true });
+    await cli?.[Symbol.asyncDispose]();
   });
 
   const environment = (): NodeJS.ProcessEnv => ({
@@ -72,10 +53,13 @@ describe("kubectl macpool on a real API server", () => {
     HOME: folder,
     KUBECONFIG: bed.controlPlane.kubeconfig,
   });
-  const macpool = (...args: string[]): Promise<Ended> => execute(join(folder, "kubectl-macpool"), args, environment());
+  const macpool = (...args: string[]): Promise<CommandResult> =>
+    runCommand([join(folder, "kubectl-macpool"), ...args], { env: environment() });
 
   it("runs as a plugin of kubectl", async () => {
-    const { code, stdout, stderr } = await execute(join(folder, "kubectl"), ["macpool", "list"], environment());
+    const { code, stdout, stderr } = await runCommand([join(folder, "kubectl"), "macpool", "list"], {
+      env: environment(),
+    });
     expect({ code, stderr }).toEqual({ code: 0, stderr: OBJECTS_ONLY });
     expect(stdout).toContain(mac);
   });
@@ -182,11 +166,9 @@ describe("kubectl macpool on a real API server", () => {
     expect(json.items).toMatchObject([{ mac, phase: "Allocated", owners: [{ namespace: "default", name: "web" }] }]);
     expect(parse((await macpool("status", "-o=yaml")).stdout).items[0]).toMatchObject({ name: "default", used: 1 });
     const [name] = (await macpool("list", "--output", "name")).stdout.split("\n");
-    const read = await execute(
-      join(folder, "kubectl"),
-      ["get", name ?? "", "-o", "jsonpath={.spec.mac}"],
-      environment(),
-    );
+    const read = await runCommand([join(folder, "kubectl"), "get", name ?? "", "-o", "jsonpath={.spec.mac}"], {
+      env: environment(),
+    });
     expect(read.stdout).toBe(mac);
   });
 
@@ -233,7 +215,7 @@ describe("kubectl macpool on a real API server", () => {
     const completer = join(folder, "kubectl_complete-macpool");
     await writeFile(completer, (await macpool("completion", "kubectl")).stdout, { mode: 0o755 });
     const complete = async (...words: string[]) =>
-      (await execute(join(folder, "kubectl"), ["__complete", "macpool", ...words], environment())).stdout;
+      (await runCommand([join(folder, "kubectl"), "__complete", "macpool", ...words], { env: environment() })).stdout;
     expect(await complete("doc")).toMatch(/^doctor\t.*\n:4\n/);
     expect(await complete("list", "-n", "la")).toBe("lab\n:4\n");
     expect(await complete("map", "def")).toBe("default\n:4\n");

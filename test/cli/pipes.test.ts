@@ -1,8 +1,9 @@
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { type CommandResult, runCommand } from "../cluster/command.ts";
 import { claims, pools } from "./support/answers.ts";
-import { CliProcess, type Ended, execute } from "./support/cli-process.ts";
+import { CliProcess } from "./support/cli-process.ts";
 import { kubeconfigOf, ScriptedCluster } from "./support/scripted-cluster.ts";
 import { listedEvents } from "./support/watch-events.ts";
 
@@ -41,8 +42,8 @@ describe("the executable in a pipe", () => {
   });
 
   /** The last line is the exit code of the pipe's first command. */
-  const inBash = (pipe: string): Promise<Ended> =>
-    execute("bash", ["-c", `${pipe}\nprintf '%s\\n' "\${PIPESTATUS[0]}"`], cli.env);
+  const inBash = (pipe: string): Promise<CommandResult> =>
+    runCommand(["bash", "-c", `${pipe}\nprintf '%s\\n' "\${PIPESTATUS[0]}"`], { env: cli.env });
 
   it("reaches a program whole", async () => {
     const { stdout, stderr } = await inBash(
@@ -64,18 +65,22 @@ describe("the executable in a pipe", () => {
 
   it("knows a terminal from a pipe", async () => {
     const typed = `script -qec 'stty cols 60; kubectl-macpool list -A --no-headers' /dev/null < /dev/null | head -n 1`;
-    const ended = await execute("bash", ["-c", typed], { ...cli.env, LANG: "C.UTF-8", TERM: "xterm" });
+    const ended = await runCommand(["bash", "-c", typed], { env: { ...cli.env, LANG: "C.UTF-8", TERM: "xterm" } });
     expect(ended.stdout.trimEnd().length).toBeLessThanOrEqual(60);
     expect((await inBash("kubectl-macpool list -A --no-headers | head -n 1")).stdout.length).toBeGreaterThan(80);
-    const coloured = await execute("script", ["-qec", "kubectl-macpool status", "/dev/null"], {
-      ...cli.env,
-      TERM: "xterm",
+    const coloured = await runCommand(["script", "-qec", "kubectl-macpool status", "/dev/null"], {
+      env: {
+        ...cli.env,
+        TERM: "xterm",
+      },
     });
     expect(coloured.stdout).toContain("\u001b[1mdefault\u001b[0m");
-    const plain = await execute("script", ["-qec", "kubectl-macpool status", "/dev/null"], {
-      ...cli.env,
-      TERM: "xterm",
-      NO_COLOR: "1",
+    const plain = await runCommand(["script", "-qec", "kubectl-macpool status", "/dev/null"], {
+      env: {
+        ...cli.env,
+        TERM: "xterm",
+        NO_COLOR: "1",
+      },
     });
     expect(plain.stdout).toContain("MACPool default");
     expect(plain.stdout).not.toContain("\u001b");

@@ -3,8 +3,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { PRODUCT_VERSION } from "../../src/api/names.ts";
+import { type CommandResult, runCommand } from "../cluster/command.ts";
 import { pools } from "./support/answers.ts";
-import { type Ended, execute } from "./support/cli-process.ts";
 import { kubeconfigOf, ScriptedCluster } from "./support/scripted-cluster.ts";
 
 const ROOT = join(import.meta.dirname, "../..");
@@ -18,7 +18,9 @@ describe("the single executable", () => {
     cluster = await ScriptedCluster.start();
     folder = await mkdtemp(join(tmpdir(), "macpool-single-"));
     await writeFile(join(folder, "kubeconfig"), kubeconfigOf(cluster.parts("one")));
-    const built = await execute(process.execPath, [join(ROOT, "src/cli/build.ts"), "--single"], process.env);
+    const built = await runCommand([process.execPath, join(ROOT, "src/cli/build.ts"), "--single"], {
+      env: process.env,
+    });
     expect(built).toMatchObject({ code: 0, stderr: "" });
     said = built.stdout;
   });
@@ -28,11 +30,13 @@ describe("the single executable", () => {
   });
 
   /** There is no Node in its PATH. */
-  const macpool = (...args: string[]): Promise<Ended> =>
-    execute(join(ROOT, "dist/kubectl-macpool"), args, {
-      PATH: "/nowhere",
-      HOME: folder,
-      KUBECONFIG: join(folder, "kubeconfig"),
+  const macpool = (...args: string[]): Promise<CommandResult> =>
+    runCommand([join(ROOT, "dist/kubectl-macpool"), ...args], {
+      env: {
+        PATH: "/nowhere",
+        HOME: folder,
+        KUBECONFIG: join(folder, "kubeconfig"),
+      },
     });
 
   it("says its size, and runs without Node", async () => {

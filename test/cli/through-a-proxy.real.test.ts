@@ -6,12 +6,13 @@ import { credentialsFromKubeconfig } from "../../src/kube/client/credentials.ts"
 import { RESOURCES } from "../../src/kube/client/resource.ts";
 import { Transport } from "../../src/kube/client/transport.ts";
 import { KINDS } from "../../src/mac-pool/objects/kinds.ts";
+import { type CommandResult, runCommand } from "../cluster/command.ts";
 import { TunnelProxy } from "../kube/support/tunnel-proxy.ts";
 import { machine } from "../mac-pool/machines.ts";
 import { POOL_NAMESPACE, type PoolBed } from "../mac-pool/pool-bed.ts";
 import { viewerToken } from "../mac-pool/viewer-token.ts";
 import { eventually } from "../support/eventually.ts";
-import { CliProcess, type Ended, execute } from "./support/cli-process.ts";
+import { CliProcess } from "./support/cli-process.ts";
 import { startServedPool } from "./support/pool-service.ts";
 
 /** A name that only the proxies know. */
@@ -54,10 +55,12 @@ describe("kubectl macpool, a proxy and an exec plugin in front of a real API ser
   const far = (name: string, cluster: object = {}, user: object = { token }): Promise<string> =>
     kubeconfig(name, { server: `https://${place}`, ...cluster }, user);
 
-  const macpool = (...args: string[]): Promise<Ended> => cli.run(...args, "--pool-namespace", POOL_NAMESPACE);
+  const macpool = (...args: string[]): Promise<CommandResult> => cli.run(...args, "--pool-namespace", POOL_NAMESPACE);
 
-  const withEnv = (env: Record<string, string>, ...args: string[]): Promise<Ended> =>
-    execute(join(cli.folder, "kubectl-macpool"), [...args, "--pool-namespace", POOL_NAMESPACE], { ...cli.env, ...env });
+  const withEnv = (env: Record<string, string>, ...args: string[]): Promise<CommandResult> =>
+    runCommand([join(cli.folder, "kubectl-macpool"), ...args, "--pool-namespace", POOL_NAMESPACE], {
+      env: { ...cli.env, ...env },
+    });
 
   /** The page of `macpool ui`, until the returned function is called. */
   async function openUi(config: string): Promise<{ readonly url: URL; end(): Promise<void> }> {

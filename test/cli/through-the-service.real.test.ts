@@ -4,13 +4,14 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { MACClaim } from "../../src/api/mac-claim.ts";
 import { RESOURCES } from "../../src/kube/client/resource.ts";
 import { KINDS } from "../../src/mac-pool/objects/kinds.ts";
+import { type CommandResult, runCommand } from "../cluster/command.ts";
 import { machine, macsOf } from "../mac-pool/machines.ts";
 import { POOL_NAMESPACE, type PoolBed } from "../mac-pool/pool-bed.ts";
 import { tokenKubeconfig } from "../mac-pool/token-kubeconfig.ts";
 import { viewerToken } from "../mac-pool/viewer-token.ts";
 import { eventually } from "../support/eventually.ts";
 import { Random } from "../support/random.ts";
-import { CliProcess, type Ended, execute } from "./support/cli-process.ts";
+import { CliProcess } from "./support/cli-process.ts";
 import { letUseProxy, startServedPool } from "./support/pool-service.ts";
 
 describe("kubectl macpool through the API server's proxy", () => {
@@ -51,7 +52,7 @@ describe("kubectl macpool through the API server's proxy", () => {
   }
 
   // The bed's API server asks the webhooks by a URL, which says nothing about a Service.
-  const macpool = (...args: string[]): Promise<Ended> => cli.run(...args, "--pool-namespace", POOL_NAMESPACE);
+  const macpool = (...args: string[]): Promise<CommandResult> => cli.run(...args, "--pool-namespace", POOL_NAMESPACE);
 
   it("answers every command with the pool's own knowledge and the viewer's rights", async () => {
     const expected: readonly (readonly [string[], number, RegExp])[] = [
@@ -258,7 +259,9 @@ describe("kubectl macpool through the API server's proxy", () => {
         owners: owners.map(({ name, interface: nic }) => `${name}/${nic}`),
       }));
     await eventually("kubectl, REST and the objects say the same", async () => {
-      const kubectl = await execute(bed.controlPlane.kubectlPath, ["get", "macclaim", "-o", "json"], cli.env);
+      const kubectl = await runCommand([bed.controlPlane.kubectlPath, "get", "macclaim", "-o", "json"], {
+        env: cli.env,
+      });
       const objects = (JSON.parse(kubectl.stdout).items as MACClaim[]).map(({ spec, status }) => ({
         mac: spec.mac,
         phase: status?.phase ?? "",

@@ -9,7 +9,7 @@ export interface CommandResult {
 }
 
 export interface CommandOptions {
-  readonly stdin?: string;
+  readonly stdin?: string | Buffer;
   readonly env?: NodeJS.ProcessEnv;
   readonly cwd?: string;
   readonly signal?: AbortSignal;

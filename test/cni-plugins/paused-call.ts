@@ -6,6 +6,7 @@ import { mkdtemp, readFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { vi } from "vitest";
+import { exitCode } from "../cluster/command.ts";
 import { findExecutable } from "../cluster/requirements.ts";
 import type { CniCall } from "../netns/cni-call.ts";
 import type { SystemCall } from "../netns/killed-call.ts";
@@ -57,7 +58,7 @@ export async function heldAt(
       process.kill(Number(children), "SIGCONT");
     }
     await closed;
-    return held ? { code: child.exitCode, ...output } : undefined;
+    return held ? { code: exitCode(child.exitCode, child.signalCode), ...output } : undefined;
   } finally {
     child.kill("SIGKILL");
     await rm(directory, { recursive: true });

@@ -10,8 +10,8 @@ import { NETWORKS_ANNOTATION, type NetworkSelection, parseNetworks } from "../cl
 import { type CniResult, NETWORK_STATUS_ANNOTATION, networkStatus } from "../cluster/multus/network-status.ts";
 import { bindByBridge } from "../virtual-machine/bridge-binding.ts";
 import type { GuestNic } from "../virtual-machine/guest.ts";
-import { NetworkNamespace } from "./network-namespace.ts";
 import type { NodeCluster } from "./node-cluster.ts";
+import { NodeNamespace } from "./node-namespace.ts";
 
 /** A network of the launcher. */
 export interface LauncherNetwork {
@@ -42,7 +42,7 @@ export class LauncherNetworks {
   static async attach(cluster: NodeCluster, pod: Pod): Promise<LauncherNetworks> {
     const { name = "", namespace = "", annotations = {}, uid = "" } = pod.metadata ?? {};
     const node = pod.spec?.nodeName ?? "";
-    const netns = await NetworkNamespace.ofPod(cluster, node, pod.status?.podIP ?? "");
+    const netns = await NodeNamespace.ofPod(cluster, node, pod.status?.podIP ?? "");
     const selections = parseNetworks(annotations[NETWORKS_ANNOTATION] ?? "", namespace);
     const networks: LauncherNetwork[] = [];
     for (const selection of selections) {

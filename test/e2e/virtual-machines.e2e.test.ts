@@ -17,10 +17,10 @@ import { Guest } from "../virtual-machine/guest.ts";
 import { type GuestParts, guestPartsOrReason } from "../virtual-machine/guest-parts.ts";
 import { GUEST_IMAGE } from "./images/test-images.ts";
 import { LauncherNetworks } from "./launcher-networks.ts";
-import { NetworkNamespace } from "./network-namespace.ts";
 import { NodeCluster } from "./node-cluster.ts";
 import { NodeClusterAccess } from "./node-cluster-access.ts";
 import { WEBHOOK_ADDRESS } from "./node-config.ts";
+import { NodeNamespace } from "./node-namespace.ts";
 import { noRealNodes } from "./real-nodes.ts";
 
 const parts = await guestPartsOrReason(process.env);
@@ -135,7 +135,7 @@ describe.skipIf(typeof parts === "string" || (await noRealNodes()))("virtual mac
     ];
     cluster = stack.use(await NodeCluster.start({ nodes, webhookPort }));
     client = stack.use(await cluster.client());
-    const [one, two] = ["n1", "n2"].map((name) => NetworkNamespace.ofNode(cluster, name).process());
+    const [one, two] = ["n1", "n2"].map((name) => NodeNamespace.ofNode(cluster, name).process());
     const ip = ["nsenter", `--net=/proc/${await one}/ns/net`, "ip", "link", "add", WIRE, "type", "veth"];
     await mustRun([...ip, "peer", "name", WIRE, "netns", `${await two}`]);
     for (const { name } of nodes) {

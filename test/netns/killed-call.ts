@@ -40,7 +40,7 @@ export async function systemCallsOf(command: string, call: CniCall, config: obje
 export async function killedAt(at: SystemCall, command: string, call: CniCall, config: object): Promise<void> {
   const killing = `inject=${at.name}:signal=KILL:when=${at.nth}`;
   const { code, stderr } = await strace(["-o", "/dev/null", "-e", killing], command, call, config);
-  if (code !== null && code !== 137 && !(code === 0 && WAITING.includes(at.name)))
+  if (code !== 137 && !(code === 0 && WAITING.includes(at.name)))
     throw new Error(`${command} was not killed at ${at.name} ${at.nth}: ${stderr}`);
 }
 

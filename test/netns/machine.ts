@@ -3,12 +3,9 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { tmpdir } from "node:os";
+import { type CommandResult, runCommand } from "../cluster/command.ts";
 
-export interface Outcome {
-  readonly code: number | null;
-  readonly stdout: string;
-  readonly stderr: string;
-}
+export type Outcome = CommandResult;
 
 /** A process that lives until it is ended. */
 export interface Holder {
@@ -38,21 +35,7 @@ export const THIS_MACHINE: Machine = {
   },
   ip: "ip",
   shared: tmpdir(),
-  run([command = "", ...args], input = "") {
-    return new Promise((resolve, reject) => {
-      const child = spawn(command, args, { stdio: ["pipe", "pipe", "pipe"] });
-      const output = { stdout: "", stderr: "" };
-      child.stdout.setEncoding("utf8").on("data", (text: string) => {
-        output.stdout += text;
-      });
-      child.stderr.setEncoding("utf8").on("data", (text: string) => {
-        output.stderr += text;
-      });
-      // A program may end without reading all of its input.
-      child.stdin.on("error", () => {}).end(input);
-      child.on("error", reject).on("close", (code) => resolve({ code, ...output }));
-    });
-  },
+  run: (argv, input = "") => runCommand(argv, { stdin: input }),
   async hold([command = "", ...args]) {
     const child = spawn(command, args, { stdio: ["pipe", "pipe", "inherit"] });
     const ready = await Promise.race([

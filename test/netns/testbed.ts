@@ -43,6 +43,11 @@ export class Namespace implements AsyncDisposable {
     this.#ownFiles = ownFiles;
   }
 
+  /** In a user namespace of its own where the machine is rootless. */
+  static create(machine: Machine = THIS_MACHINE): Promise<Namespace> {
+    return hold(machine, [...unshareUser(machine), "--net", ...HOLD]);
+  }
+
   get pid(): number {
     return this.#holder.pid;
   }
@@ -93,8 +98,7 @@ export class Testbed implements AsyncDisposable {
   }
 
   static async create(machine: Machine = THIS_MACHINE): Promise<Testbed> {
-    const user = machine.rootless ? ["--user", "--map-root-user"] : [];
-    return new Testbed(await hold(machine, ["unshare", ...user, "--net", ...HOLD_NODE], true));
+    return new Testbed(await hold(machine, [...unshareUser(machine), "--net", ...HOLD_NODE], true));
   }
 
   async container(): Promise<Namespace> {
@@ -118,6 +122,11 @@ export class Testbed implements AsyncDisposable {
     for (const namespace of [...this.#containers, this.node]) await namespace[Symbol.asyncDispose]();
   }
 }
+
+const unshareUser = ({ rootless }: Machine): string[] => [
+  "unshare",
+  ...(rootless ? ["--user", "--map-root-user"] : []),
+];
 
 async function hold(machine: Machine, argv: readonly string[], ownFiles = false): Promise<Namespace> {
   const holder = await machine.hold(argv);

@@ -2,12 +2,13 @@
  * Schemathesis, which asks a REST interface what its OpenAPI document lets one ask, and judges the answers by it. Taken from
  * PyPI into a virtual environment outside the tree.
  */
-import { execFile, spawnSync } from "node:child_process";
+import { spawnSync } from "node:child_process";
 import { existsSync } from "node:fs";
 import { rename } from "node:fs/promises";
 import path from "node:path";
 import { cacheDirectory } from "../../cni-plugins/build/built-plugins.ts";
 import { withTemporaryFolder } from "../../cni-plugins/build/temporary-folder.ts";
+import { runCommand } from "../cluster/command.ts";
 
 const VERSION = "4.32.5";
 const INSTALL_TIMEOUT_MS = 300_000;
@@ -39,12 +40,8 @@ export async function runSchemathesis(
   const options = {
     cwd: folder,
     env: { ...process.env, PYTHONPATH: packages },
-    timeout: RUN_TIMEOUT_MS,
-    maxBuffer: 64 * 1024 * 1024,
+    signal: AbortSignal.timeout(RUN_TIMEOUT_MS),
   };
-  return new Promise((resolve) => {
-    execFile("python3", ["-c", run, "run", ...args], options, (error, stdout, stderr) => {
-      resolve({ isFine: error === null, output: `${stdout}${stderr}` });
-    });
-  });
+  const { code, stdout, stderr } = await runCommand(["python3", "-c", run, "run", ...args], options);
+  return { isFine: code === 0, output: `${stdout}${stderr}` };
 }

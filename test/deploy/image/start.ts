@@ -1,9 +1,9 @@
 /** First starts of what is in the image: far enough to have loaded everything, not far enough to need a cluster. */
 
-import { execFile } from "node:child_process";
 import type { PluginName } from "../../../cni-plugins/build/bundle.ts";
 import type { Arch } from "../../../cni-plugins/build/toolchain.ts";
 import { entryPoint, IMAGE_NODE, IMAGE_ROOT, type ImageProcess, pluginFolder } from "../../../src/api/image.ts";
+import { runCommand } from "../../cluster/command.ts";
 
 const TIMEOUT_MS = 120_000;
 
@@ -59,12 +59,8 @@ export function inImage(root: string, { command, env }: Start): Promise<Ended> {
   return run(["unshare", "--mount", "sh", "-c", script, "sh", root, ...command], env);
 }
 
-export function run([program = "", ...args]: readonly string[], env: Start["env"]): Promise<Ended> {
-  return new Promise((resolve, reject) => {
-    const options = { env: { PATH: process.env.PATH, ...env }, timeout: TIMEOUT_MS };
-    execFile(program, args, options, (error, stdout, stderr) => {
-      if (error !== null && typeof error.code !== "number") reject(error);
-      else resolve({ code: Number(error?.code ?? 0), output: `${stdout}${stderr}` });
-    });
-  });
+export async function run(argv: readonly string[], env: Start["env"]): Promise<Ended> {
+  const options = { env: { PATH: process.env.PATH, ...env }, signal: AbortSignal.timeout(TIMEOUT_MS) };
+  const { code, stdout, stderr } = await runCommand(argv, options);
+  return { code, output: `${stdout}${stderr}` };
 }

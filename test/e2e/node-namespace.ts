@@ -7,7 +7,7 @@ import { readdir, readlink } from "node:fs/promises";
 import type { CommandResult } from "../cluster/command.ts";
 import type { NodeCluster } from "./node-cluster.ts";
 
-export class NetworkNamespace {
+export class NodeNamespace {
   readonly #cluster: NodeCluster;
   readonly #node: string;
   /** Path in the node's file system. */
@@ -19,16 +19,16 @@ export class NetworkNamespace {
     this.path = path;
   }
 
-  static ofNode(cluster: NodeCluster, node: string): NetworkNamespace {
-    return new NetworkNamespace(cluster, node, "/proc/1/ns/net");
+  static ofNode(cluster: NodeCluster, node: string): NodeNamespace {
+    return new NodeNamespace(cluster, node, "/proc/1/ns/net");
   }
 
   /** The one in which the pod's address is on eth0. */
-  static async ofPod(cluster: NodeCluster, node: string, address: string): Promise<NetworkNamespace> {
+  static async ofPod(cluster: NodeCluster, node: string, address: string): Promise<NodeNamespace> {
     const { stdout } = await cluster.exec(node, ["ls", "/run/netns"]);
     for (const name of stdout.split("\n").filter(Boolean)) {
       const shown = await cluster.exec(node, ["ip", "-netns", name, "-oneline", "address", "show", "dev", "eth0"]);
-      if (shown.stdout.includes(` ${address}/`)) return new NetworkNamespace(cluster, node, `/run/netns/${name}`);
+      if (shown.stdout.includes(` ${address}/`)) return new NodeNamespace(cluster, node, `/run/netns/${name}`);
     }
     throw new Error(`${node} has no network namespace of a pod with ${address}`);
   }
