@@ -1,5 +1,4 @@
 /** What the readers of inspection take from admission. They are processes of their own. */
-
 import { fork } from "node:child_process";
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
@@ -13,7 +12,6 @@ import { yieldToAll } from "./cores.ts";
 import { ask } from "./inspection-ask.ts";
 import type { Answered, ReadersOrder } from "./inspection-readers.ts";
 import { percentile } from "./mac-pool-calls.ts";
-import { medianRound, ROUND_MS, ROUNDS, type Round } from "./turns.ts";
 import { VmCreator } from "./vm-creator.ts";
 
 const SHORT = { rounds: 3, ms: 3_000 };
@@ -177,4 +175,22 @@ async function cpuMs(pid: number): Promise<number> {
   const text = await readFile(`/proc/${pid}/stat`, "utf8");
   const fields = text.slice(text.lastIndexOf(")") + 2).split(" ");
   return (Number(fields[11]) + Number(fields[12])) * TICK_MS;
+}
+
+/**
+ * Rest and load take turns, so that a slow while of the machine falls on both. What counts is the round in the middle, by what
+ * the load makes of the rest in the same round. The slowest hundredth of a round is one or two samples, which vary by a third
+ * from round to round with no load at all, so that there are many rounds.
+ */
+const ROUNDS = 9;
+const ROUND_MS = 6_000;
+
+interface Round {
+  readonly loaded: number;
+  readonly atRest: number;
+}
+
+function medianRound(rounds: readonly Round[]): Round {
+  const sorted = rounds.toSorted((one, other) => one.loaded / one.atRest - other.loaded / other.atRest);
+  return sorted[Math.floor(sorted.length / 2)] ?? { loaded: Number.NaN, atRest: Number.NaN };
 }

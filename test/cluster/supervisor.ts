@@ -6,12 +6,15 @@
 import { mkdir } from "node:fs/promises";
 import { connect, type Server } from "node:net";
 import { join } from "node:path";
+import type { Node } from "../../src/kube/client/built-in-kinds.ts";
+import { patience } from "../support/patience.ts";
 import { sendNotice, serveCalls } from "./channel.ts";
 import { installClusterObjects } from "./cluster-objects.ts";
 import { type CommandResult, mustRun } from "./command.ts";
 import { Authority, type KeyPair } from "./control-plane/authority.ts";
 import type { Binaries } from "./control-plane/binaries.ts";
 import { type ControlPlane, type ControlPlaneArguments, startControlPlane } from "./control-plane/control-plane.ts";
+import { waitUntil } from "./control-plane/readiness.ts";
 import { ipBatch } from "./ip-batch.ts";
 import { MULTUS_USER } from "./multus/account.ts";
 import {
@@ -25,7 +28,6 @@ import {
 } from "./network-plan.ts";
 import { type DeniedConnection, Enforcer } from "./network-policy/enforcer.ts";
 import { NodeProcess } from "./node-process.ts";
-import { nodesReady } from "./nodes-ready.ts";
 import { pipeSockets } from "./pipe-sockets.ts";
 import { clientOf } from "./process-node/node-client.ts";
 import { hasNft, plainEnv } from "./requirements.ts";
@@ -72,6 +74,8 @@ export interface SupervisorMethods {
 const API_SERVER_PORT = 443;
 const API_SERVER = `https://${CONTROL_PLANE_ADDRESS}:${API_SERVER_PORT}`;
 const ETCD_PORT = 2379;
+/** Of all nodes, on an idle machine. */
+const READY_LIMIT_MS = 20_000;
 
 class Supervisor {
   readonly #startedAt = performance.now();
@@ -221,3 +225,34 @@ const methods: SupervisorMethods = {
   powerOn: async ({ node }) => await supervisor.node(node).start(),
 };
 serveCalls(methods, forwardToApiServer);
+
+interface NodeState {
+  readonly ready: boolean;
+  /** No taint keeps pods away. */
+  readonly schedulable: boolean;
+}
+
+async function nodesReady(
+  controlPlane: ControlPlane,
+  count: number,
+  accept: (node: NodeState) => boolean,
+  logs: () => string,
+): Promise<void> {
+  let last = "none registered";
+  const check = async (): Promise<boolean> => {
+    const answer = await controlPlane.request("GET", "/api/v1/nodes");
+    if (answer?.status !== 200) return false;
+    const nodes = (JSON.parse(answer.body) as { items: readonly Node[] }).items;
+    const accepted = nodes.filter((node) => accept(stateOf(node)));
+    last = nodes.map((node) => `${node.metadata.name} ${JSON.stringify(stateOf(node))}`).join(", ") || last;
+    return accepted.length === count;
+  };
+  await waitUntil("nodes", check, READY_LIMIT_MS * patience(), controlPlane.failed).catch((error: unknown) => {
+    throw new Error(`${count} nodes Ready: ${error instanceof Error ? error.message : error}; ${last}\n${logs()}`);
+  });
+}
+
+function stateOf(node: Node): NodeState {
+  const ready = node.status?.conditions?.find(({ type }) => type === "Ready")?.status === "True";
+  return { ready, schedulable: (node.spec?.taints ?? []).length === 0 };
+}

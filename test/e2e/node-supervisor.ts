@@ -11,6 +11,7 @@ import { type CommandResult, mustRun } from "../cluster/command.ts";
 import { Authority, type KeyPair } from "../cluster/control-plane/authority.ts";
 import type { Binaries } from "../cluster/control-plane/binaries.ts";
 import { type ControlPlane, startControlPlane } from "../cluster/control-plane/control-plane.ts";
+import { renderKubeconfig } from "../cluster/control-plane/kubeconfig.ts";
 import { ipBatch } from "../cluster/ip-batch.ts";
 import {
   CONTROL_PLANE_ADDRESS,
@@ -24,8 +25,14 @@ import {
 import { pipeSockets } from "../cluster/pipe-sockets.ts";
 import { plainEnv } from "../cluster/requirements.ts";
 import type { CgroupVersion } from "./cgroups.ts";
-import { nodeFiles, type PodNetwork, REGISTRY_PORT, WEBHOOK_PORT } from "./node-config.ts";
-import { credentialFiles } from "./node-credentials.ts";
+import {
+  KUBERNETES_DIRECTORY,
+  type NodeFile,
+  nodeFiles,
+  type PodNetwork,
+  REGISTRY_PORT,
+  WEBHOOK_PORT,
+} from "./node-config.ts";
 import type { KubeletVersion, NodePrograms } from "./node-programs.ts";
 import { RealNode, type Service } from "./real-node.ts";
 
@@ -233,3 +240,26 @@ const methods: NodeSupervisorMethods = {
   restartApiServer: () => supervisor.controlPlane.restartApiServer(),
 };
 serveCalls(methods, forwardToApiServer);
+
+/** Kubernetes' own ClusterRoleBinding `system:node-proxier` names this user. */
+const KUBE_PROXY_USER = "system:kube-proxy";
+
+async function credentialFiles(authority: Authority, node: NodePlan, server: string): Promise<NodeFile[]> {
+  const kubelet = await authority.issue({
+    commonName: `system:node:${node.name}`,
+    groups: ["system:nodes"],
+    dnsNames: [node.name],
+    addresses: [node.address],
+    usage: ["client", "server"],
+  });
+  const kubeProxy = await authority.issue({ commonName: KUBE_PROXY_USER, usage: ["client"] });
+  const kubeconfig = (user: string, credentials: KeyPair): string =>
+    renderKubeconfig({ server, caCertificate: authority.certificate, user, credentials });
+  return [
+    [`${KUBERNETES_DIRECTORY}/ca.crt`, authority.certificate],
+    [`${KUBERNETES_DIRECTORY}/kubelet.crt`, kubelet.cert],
+    [`${KUBERNETES_DIRECTORY}/kubelet.key`, kubelet.key],
+    [`${KUBERNETES_DIRECTORY}/kubelet.kubeconfig`, kubeconfig(`system:node:${node.name}`, kubelet)],
+    [`${KUBERNETES_DIRECTORY}/kube-proxy.kubeconfig`, kubeconfig(KUBE_PROXY_USER, kubeProxy)],
+  ];
+}

@@ -1,10 +1,13 @@
 /** Virtual machines as KubeVirt would run them, on real kubelets, with addresses of the real MAC pool. */
+
+import { dirname } from "node:path";
 import { KubeConfig } from "@kubernetes/client-node";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { Pod } from "../../src/kube/client/built-in-kinds.ts";
 import type { KubeClient } from "../../src/kube/client/client.ts";
 import { RESOURCES } from "../../src/kube/client/resource.ts";
 import { mustRun } from "../cluster/command.ts";
+import { ControlPlaneAccess, type ControlPlanePlace } from "../cluster/control-plane/access.ts";
 import { installKubevirt } from "../cluster/kubevirt/install.ts";
 import { KubevirtApi } from "../cluster/kubevirt/kubevirt-api.ts";
 import { LAUNCHER_IMAGE } from "../cluster/kubevirt/launcher-pod.ts";
@@ -18,7 +21,6 @@ import { type GuestParts, guestPartsOrReason } from "../virtual-machine/guest-pa
 import { GUEST_IMAGE } from "./images/test-images.ts";
 import { LauncherNetworks } from "./launcher-networks.ts";
 import { NodeCluster } from "./node-cluster.ts";
-import { NodeClusterAccess } from "./node-cluster-access.ts";
 import { WEBHOOK_ADDRESS } from "./node-config.ts";
 import { NodeNamespace } from "./node-namespace.ts";
 import { noRealNodes } from "./real-nodes.ts";
@@ -252,3 +254,19 @@ describe.skipIf(typeof parts === "string" || (await noRealNodes()))("virtual mac
     expect([await attachmentsOn("n1"), await attachmentsOn("n2")]).toEqual([[], []]);
   });
 });
+
+/** A cluster of real nodes as a control plane, for what needs no more than its API server. The cluster outlives it. */
+class NodeClusterAccess extends ControlPlaneAccess {
+  private constructor(place: ControlPlanePlace) {
+    super(place);
+  }
+
+  static async to(cluster: NodeCluster): Promise<NodeClusterAccess> {
+    const authority = await cluster.authority();
+    const { url, kubectlPath, kubeconfig } = cluster;
+    // Its etcd can't be reached from outside.
+    return new NodeClusterAccess({ url, kubectlPath, authority, directory: dirname(kubeconfig), etcdUrl: "" });
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {}
+}

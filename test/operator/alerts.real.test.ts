@@ -5,10 +5,10 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { stringify } from "yaml";
 import { INJECTION_WEBHOOK, POD_WEBHOOK } from "../../src/api/names.ts";
 import { RESOURCES } from "../../src/kube/client/resource.ts";
+import { mustRun } from "../cluster/command.ts";
 import { client as admin } from "../support/api-server-bed.ts";
 import { eventually } from "../support/eventually.ts";
 import { freePort } from "../support/free-port.ts";
-import { runPromtool } from "../support/promtool.ts";
 import { lacks } from "../tools/debian/programs.ts";
 import { alertNames, RULE_GROUPS } from "./support/rules.ts";
 
@@ -132,7 +132,7 @@ describe.skipIf(lacks("promtool"))("the alerts", () => {
   });
 
   it("are rules that Prometheus takes", async () => {
-    const said = await runPromtool(["check", "rules", rulesFile]);
+    const said = await mustRun(["promtool", "check", "rules", rulesFile]);
     expect(said).toContain("SUCCESS");
   });
 
@@ -167,7 +167,7 @@ describe.skipIf(lacks("promtool"))("the alerts", () => {
     };
     const testFile = join(directory, "test.yaml");
     await writeFile(testFile, stringify(test));
-    expect(await runPromtool(["test", "rules", testFile])).toContain("SUCCESS");
+    expect(await mustRun(["promtool", "test", "rules", testFile])).toContain("SUCCESS");
   });
 });
 

@@ -2,15 +2,16 @@
  * Go programs of one go.mod, built into the user's cache directory once for each content of go.mod, go.sum and flags.
  * One build of a folder runs on the machine at a time; other processes wait for it and show how far it is.
  */
+
+import { spawn } from "node:child_process";
 import { createHash } from "node:crypto";
+import { readFileSync, writeFileSync } from "node:fs";
 import { mkdir, mkdtemp, readdir, readFile, rename, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { cacheDirectory } from "../../../cni-plugins/build/built-plugins.ts";
-import { requireGo, requireSetpriv } from "../requirements.ts";
+import { plainEnv, requireGo, requireSetpriv } from "../requirements.ts";
 import { type BuildProgress, PackageCount } from "./build-progress.ts";
-import { lockFile } from "./file-lock.ts";
 import { type GoBuildOptions, goBuild, listDependencies } from "./go-build.ts";
-import { followOther, publish } from "./shared-progress.ts";
 
 export interface GoProgram {
   /** File name of the executable. */
@@ -124,5 +125,69 @@ async function build(
     }
   } finally {
     await rm(partial, { recursive: true, force: true });
+  }
+}
+
+interface FileLock extends AsyncDisposable {
+  readonly path: string;
+}
+
+/** Waits until `path` is ours. `waiting` is called once when another process has it. */
+async function lockFile(path: string, waiting: () => void = () => {}): Promise<FileLock> {
+  const child = spawn("flock", ["--exclusive", path, "sh", "-c", "echo held; exec cat"], {
+    stdio: ["pipe", "pipe", "inherit"],
+    env: plainEnv(),
+  });
+  const ended = new Promise<void>((resolve) => child.once("close", () => resolve()));
+  const notice = setTimeout(waiting, WAITING_NOTICE_MS);
+  try {
+    await new Promise<void>((resolve, reject) => {
+      child.once("error", reject);
+      child.once("close", (code) => reject(new Error(`flock ${path}: exit code ${code}`)));
+      child.stdout.once("data", () => resolve());
+    });
+  } finally {
+    clearTimeout(notice);
+  }
+  return {
+    path,
+    async [Symbol.asyncDispose]() {
+      child.stdin.end();
+      await ended;
+    },
+  };
+}
+
+const WAITING_NOTICE_MS = 200;
+
+type Report = (progress: BuildProgress) => void;
+
+const POLL_MS = 500;
+
+/** Reports to `next` what is new, and leaves it in the file for those who wait. */
+function publish(file: string, next: Report): Report {
+  let last = "";
+  return (progress) => {
+    const text = JSON.stringify(progress);
+    if (text === last) return;
+    last = text;
+    writeFileSync(file, text);
+    next(progress);
+  };
+}
+
+/** Reports what the building process says, until it is disposed of. */
+function followOther(file: string, next: Report): Disposable {
+  const look = (): void => next({ ...readProgress(file), phase: "waiting for another build" });
+  look();
+  const timer = setInterval(look, POLL_MS);
+  return { [Symbol.dispose]: () => clearInterval(timer) };
+}
+
+function readProgress(file: string): Omit<BuildProgress, "phase"> {
+  try {
+    return JSON.parse(readFileSync(file, "utf8")) as BuildProgress;
+  } catch {
+    return { percent: 0 }; // not there yet, or just being written
   }
 }

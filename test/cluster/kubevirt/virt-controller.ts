@@ -1,11 +1,10 @@
 import { setTimeout as pause } from "node:timers/promises";
-import type { KubeConfig } from "@kubernetes/client-node";
+import { type KubeConfig, Watch } from "@kubernetes/client-node";
 import { KUBEVIRT_GROUP, KUBEVIRT_KINDS, KUBEVIRT_VERSION, pluralOf } from "./crds.ts";
 import { KubevirtApi } from "./kubevirt-api.ts";
 import { LABEL_CREATED_BY } from "./launcher-pod.ts";
 import { nextWrites } from "./model.ts";
 import type { ApiObject, Migration } from "./virtual-machine.ts";
-import { watchRound } from "./watch-round.ts";
 
 const ROUND_PAUSE_MS = 100;
 const RETRY_MS = 200;
@@ -81,4 +80,26 @@ class Machines {
     const [namespace = "", name = ""] = key.split("/");
     for (const write of nextWrites(await this.#api.machine(namespace, name))) await this.#api.make(write);
   }
+}
+
+/**
+ * Watches several collections until the first of their watches ends, for whatever reason: a reset, an error, or the 30 s
+ * of silence that client-node allows. `tell` gets every object that is there, and each that changes or goes. Whoever
+ * begins the next round at once so sees all objects again twice a minute, which repairs what was missed; client-node's
+ * informer would stop at the first reset.
+ */
+async function watchRound(
+  config: KubeConfig,
+  paths: readonly string[],
+  tell: (object: ApiObject) => void,
+  signal: AbortSignal,
+): Promise<void> {
+  const watch = new Watch(config);
+  const ended = Promise.withResolvers<void>();
+  const end = (): void => ended.resolve();
+  signal.addEventListener("abort", end, { once: true });
+  const watches = paths.map((path) => watch.watch(path, {}, (type, object) => type !== "ERROR" && tell(object), end));
+  await ended.promise;
+  signal.removeEventListener("abort", end);
+  for (const request of await Promise.all(watches)) request.abort();
 }

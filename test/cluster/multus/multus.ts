@@ -7,7 +7,10 @@
  * Left out: the default-network annotation, device plugins, hot-plug, ips that need IPAM claims, configuration files on
  * the node for NADs without spec.config.
  */
+
+import { existsSync } from "node:fs";
 import { mkdir, readFile, rm, writeFile } from "node:fs/promises";
+import { request } from "node:http";
 import { join } from "node:path";
 import {
   ApiException,
@@ -17,13 +20,13 @@ import {
   PatchStrategy,
   setHeaderOptions,
 } from "@kubernetes/client-node";
+import { CNI_BIN_DIRECTORY } from "../node-root.ts";
 import type { PodNetwork } from "../process-node/pod-network.ts";
 import { type CniEnvironment, cniAdd, cniDelete } from "./cni-command.ts";
 import { type Delegate, makeDelegate } from "./delegate.ts";
 import { NAD_GROUP } from "./nad-crd.ts";
 import { NETWORKS_ANNOTATION, type NetworkSelection, parseNetworks } from "./network-selection.ts";
 import { type CniResult, NETWORK_STATUS_ANNOTATION, networkStatus } from "./network-status.ts";
-import { askShim } from "./shim.ts";
 
 interface NetworkAttachmentDefinition {
   readonly spec?: { readonly config?: string };
@@ -165,4 +168,36 @@ function environment(pod: Pod, network: PodNetwork, delegate: Delegate): CniEnvi
       .map(([key, value]) => `${key}=${value}`)
       .join(";"),
   };
+}
+
+/** What a runtime gets from multus' shim on this node: where the configuration of a thick multus is in place. */
+const CONFIG = "/etc/cni/net.d/00-multus.conf";
+const SOCKET = "/run/multus/multus.sock";
+/** Where this runtime looks for plugins. */
+const RUNTIME_DIRECTORIES = [CNI_BIN_DIRECTORY, "/var/lib/cni/bin"];
+
+/** The directories in which multus finds plugins. Throws what a runtime says when multus attaches nothing. */
+async function askShim(): Promise<readonly string[]> {
+  if (!existsSync(CONFIG)) return [CNI_BIN_DIRECTORY];
+  if (!RUNTIME_DIRECTORIES.some((directory) => existsSync(join(directory, "multus-shim")))) {
+    throw new Error(`failed to find plugin "multus-shim" in path [${RUNTIME_DIRECTORIES.join(" ")}]`);
+  }
+  try {
+    return (JSON.parse(await post()) as { path: string[] }).path;
+  } catch (error) {
+    const said = error instanceof Error ? error.message : String(error);
+    throw new Error(`plugin type="multus-shim" name="multus-cni-network" failed (add): CmdAdd (shim): ${said}`);
+  }
+}
+
+function post(): Promise<string> {
+  return new Promise((resolve, reject) => {
+    const call = request({ socketPath: SOCKET, path: "/cni", method: "POST", agent: false }, async (answer) => {
+      const text = (await answer.toArray()).join("");
+      if (answer.statusCode === 200) resolve(text);
+      else reject(new Error(`CNI request failed with status ${answer.statusCode}: '${text}'`));
+    });
+    call.on("error", (error) => reject(new Error(`failed to send CNI request: ${error.message}`)));
+    call.end();
+  });
 }
