@@ -12,14 +12,13 @@ import { HttpServer } from "../kube/http/server.ts";
 import type { Log } from "../kube/log.ts";
 import { OwnerRedaction } from "./admission/owner-redaction.ts";
 import { routeWebhooks } from "./admission/routes.ts";
-import { DenialLog } from "./inspection/queries/denial-log.ts";
+import { DenialLog } from "./inspection/queries/denials.ts";
 import { Inspector } from "./inspection/queries/inspector.ts";
-import { type PageFiles, routePage } from "./inspection/queries/page.ts";
 import { replicaAsker } from "./inspection/rest/ask-replica.ts";
-import { leaderBy } from "./inspection/rest/leader.ts";
-import { answerAsProblem } from "./inspection/rest/problem-answer.ts";
+import { type PageFiles, routePage } from "./inspection/rest/page.ts";
+import { answerAsProblem } from "./inspection/rest/problem.ts";
 import { ReaderAccess } from "./inspection/rest/reader-access.ts";
-import { Replicas } from "./inspection/rest/replicas.ts";
+import { leaderBy, Replicas } from "./inspection/rest/replicas.ts";
 import { routeInspection } from "./inspection/rest/rest.ts";
 import { LEASE_NAME, type Listener, type Served } from "./replica.ts";
 

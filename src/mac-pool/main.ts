@@ -24,7 +24,7 @@ import { SecretTlsSource } from "../certs/tls-source.ts";
 import { KubeClient } from "../kube/client/client.ts";
 import { loadCredentials } from "../kube/client/credentials.ts";
 import { readPort, requireEnv, runProcess } from "../kube/process/process.ts";
-import { readPage } from "./inspection/queries/page.ts";
+import { readPage } from "./inspection/rest/page.ts";
 import { Listeners, MAX_INSPECTION_CALLS } from "./listeners.ts";
 import { Replica } from "./replica.ts";
 

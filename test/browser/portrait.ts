@@ -4,7 +4,7 @@ import type { MacPoolSpec } from "../../src/api/mac-pool.ts";
 import type { KubeObject } from "../../src/kube/client/resource.ts";
 import { type Clock, systemClock } from "../../src/kube/clock.ts";
 import { conflict, namespaceLimit } from "../../src/mac-pool/claims/refusals.ts";
-import type { DenialLog } from "../../src/mac-pool/inspection/queries/denial-log.ts";
+import type { DenialLog } from "../../src/mac-pool/inspection/queries/denials.ts";
 import { claimOf, InspectionBed, instanceOf, owner, vmOf } from "../mac-pool/inspection/inspection-bed.ts";
 import { Random } from "../support/random.ts";
 

@@ -48,7 +48,7 @@ export interface Decision {
   /** Other owners that the answer names, and the answer as it is told to a reader who may not know all of them. */
   readonly naming?: {
     readonly owners: readonly ClaimOwner[];
-    readonly tell: (describe: Describe) => AdmissionAnswer;
+    readonly render: (describe: Describe) => AdmissionAnswer;
   };
 }
 
@@ -69,8 +69,8 @@ export function denied(refusal: Refusal): Decision {
   const answer = { allowed: false, message: refusal.message, code } as const;
   const { naming } = refusal;
   if (naming === undefined) return { answer, refusal };
-  const tell = (describe: Describe): AdmissionAnswer => ({ ...answer, message: naming.tell(describe) });
-  return { answer, refusal, naming: { owners: naming.owners, tell } };
+  const render = (describe: Describe): AdmissionAnswer => ({ ...answer, message: naming.render(describe) });
+  return { answer, refusal, naming: { owners: naming.owners, render } };
 }
 
 /**
@@ -150,9 +150,9 @@ export function admitted(patch: readonly JsonPatchOp[], warnings: readonly Named
   const answer = answerWith(warnings.map(({ message }) => message));
   const owners = warnings.flatMap(({ naming }) => naming?.owners ?? []);
   if (owners.length === 0) return { answer, refusal: undefined };
-  const tell = (describe: Describe): AdmissionAnswer =>
-    answerWith(warnings.map(({ message, naming }) => naming?.tell(describe) ?? message));
-  return { answer, refusal: undefined, naming: { owners, tell } };
+  const render = (describe: Describe): AdmissionAnswer =>
+    answerWith(warnings.map(({ message, naming }) => naming?.render(describe) ?? message));
+  return { answer, refusal: undefined, naming: { owners, render } };
 }
 
 const NOTHING_TO_CLAIM: ClaimResult = { ok: true, macs: [], warnings: [] };

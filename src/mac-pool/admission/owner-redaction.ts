@@ -33,21 +33,21 @@ export class OwnerRedaction {
   }
 
   /** Where nobody needs to be asked, the answer is there at once. */
-  tell({ answer, naming }: Decision, request: AdmissionRequest): AdmissionAnswer | Promise<AdmissionAnswer> {
+  render({ answer, naming }: Decision, request: AdmissionRequest): AdmissionAnswer | Promise<AdmissionAnswer> {
     const foreign = naming?.owners.filter(({ namespace }) => namespace !== request.namespace) ?? [];
-    return naming === undefined || foreign.length === 0 ? answer : this.#tellOf(foreign, naming.tell, request);
+    return naming === undefined || foreign.length === 0 ? answer : this.#renderFor(foreign, naming.render, request);
   }
 
-  async #tellOf(
+  async #renderFor(
     foreign: readonly ClaimOwner[],
-    tell: NonNullable<Decision["naming"]>["tell"],
+    render: NonNullable<Decision["naming"]>["render"],
     { userInfo }: AdmissionRequest,
   ): Promise<AdmissionAnswer> {
     const user = userOf(userInfo);
     const asked = isRelay(user) ? [] : foreign.slice(0, MAX_ASKED);
     const allowed = await Promise.all(asked.map((owner) => this.#mayGet(user, owner)));
     const hidden = new Set(foreign.filter((_, index) => allowed[index] !== true));
-    return tell((owner) => (hidden.has(owner) ? SOMEBODY : describeObject(owner)));
+    return render((owner) => (hidden.has(owner) ? SOMEBODY : describeObject(owner)));
   }
 
   async #mayGet(user: User, { kind, namespace, name }: ClaimOwner): Promise<boolean> {

@@ -45,7 +45,7 @@ export function routeWebhooks(routes: PostRoutes, { parts, names, metrics, clock
         log.add({ object, code: refusal.code, dryRun: request.dryRun }, refusal.message);
         onDenied(kind, request, refusal);
       }
-      return names.tell(decision, request);
+      return names.render(decision, request);
     };
     const review: Review = (request, signal) => {
       const decision = REVIEWS[kind](request, parts, signal);

@@ -10,14 +10,14 @@ export interface NamedText {
   readonly message: string;
   readonly naming?: {
     readonly owners: readonly ClaimOwner[];
-    readonly tell: (describe: Describe) => string;
+    readonly render: (describe: Describe) => string;
   };
 }
 
 export const SOMEBODY = "an object in another namespace";
 
-export function namedText(owners: readonly ClaimOwner[], tell: (describe: Describe) => string): NamedText {
-  return { message: tell(describeObject), naming: { owners, tell } };
+export function namedText(owners: readonly ClaimOwner[], render: (describe: Describe) => string): NamedText {
+  return { message: render(describeObject), naming: { owners, render } };
 }
 
 /** Owners that a text names; a claim can have 64 of them. */

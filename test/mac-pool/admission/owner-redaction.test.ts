@@ -31,7 +31,7 @@ async function told(
     },
   };
   const request = reviewRequest("VirtualMachine", vm([]), { userInfo: { username } });
-  const answer = await new OwnerRedaction(access, silentLog).tell(asks(owners), request);
+  const answer = await new OwnerRedaction(access, silentLog).render(asks(owners), request);
   return { text: answer.allowed ? "" : answer.message, asked };
 }
 

@@ -8,10 +8,10 @@ import { at } from "../../../src/kube/json-path.ts";
 import { silentLog } from "../../../src/kube/log.ts";
 import { newClaim } from "../../../src/mac-pool/claims/claim.ts";
 import { Caches } from "../../../src/mac-pool/cluster/caches.ts";
-import { DenialLog } from "../../../src/mac-pool/inspection/queries/denial-log.ts";
+import { DenialLog } from "../../../src/mac-pool/inspection/queries/denials.ts";
 import { type ClaimQuestion, Inspector } from "../../../src/mac-pool/inspection/queries/inspector.ts";
 import type { Scope } from "../../../src/mac-pool/inspection/queries/scope.ts";
-import type { Told } from "../../../src/mac-pool/inspection/rest/json-of.ts";
+import type { LazyLists } from "../../../src/mac-pool/inspection/rest/answer-body.ts";
 import type { Answers } from "../../../src/mac-pool/inspection/rest/replicas.ts";
 import type { ClaimView, ListView } from "../../../src/mac-pool/inspection/rest/views.ts";
 import { machineMacs } from "../../../src/mac-pool/objects/holders.ts";
@@ -88,7 +88,7 @@ export class InspectionBed implements AsyncDisposable {
 }
 
 /** An answer as a reader gets it. */
-export function readAnswer<A extends object>(answer: Told<A>): A {
+export function readAnswer<A extends object>(answer: LazyLists<A>): A {
   const whole = (_: string, value: unknown): unknown => (value instanceof Iterator ? [...value] : value);
   return JSON.parse(JSON.stringify(answer, whole)) as A;
 }

@@ -15,9 +15,9 @@ interface Chunk<T> {
 }
 
 /** Called for each entry; false ends the scan. */
-export type Visit<T> = (value: T, mac: Mac) => boolean | undefined;
+type Visit<T> = (value: T, mac: Mac) => boolean | undefined;
 
-export interface AddressOrderOptions<T> {
+interface AddressOrderOptions<T> {
   /** At most eight. */
   readonly classes?: number;
   /** The classes that a value counts for from now until it is set again: bits, the first for class 0. */

@@ -9,41 +9,41 @@ import type { Caches } from "../../cluster/caches.ts";
 import { BY_RUNNING } from "../../cluster/informers.ts";
 import { macsOfRunningInstance, macsOfRunningPod } from "../../objects/running.ts";
 import { AddressOrder } from "./address-order.ts";
-import { poolsWith, Rates } from "./rates.ts";
+import { Rates } from "./fill-rate.ts";
 
 /** Classes by which a map counts claims; the first is bit 0 of what `classesOf` returns. */
 export const CLASSES = ["pending", "bound", "quarantined", "explicit"] as const;
 
 const EMPTY = new AddressOrder<MACClaim>();
 
-/** A claim as it is or was told. */
-export interface ToldClaim {
+/** A claim, and its phase as of now or as it was reported. */
+export interface ClaimState {
   readonly claim: MACClaim;
   readonly phase: ShownPhase;
 }
 
-/** A claim that has come, changed or gone. It changes without being written when an object comes to list its address. */
+/** A claim that has come, changed or gone. The phase of a claim changes without a write when an object lists its address. */
 export interface ClaimChange {
   readonly type: "ADDED" | "MODIFIED" | "DELETED";
-  readonly now: ToldClaim;
-  readonly old: ToldClaim | undefined;
+  readonly now: ClaimState;
+  readonly old: ClaimState | undefined;
 }
 
-/** What inspection keeps besides the caches, so that no question sorts or searches all of them. Follows them while the process lives. */
+/** What inspection keeps besides the caches, so that no question sorts or searches all of them. Follows the caches. */
 export class Catalog {
+  readonly caches: Caches;
   /** With completed names. */
   readonly claims: AddressOrder<MACClaim>;
   readonly rates: Rates;
-  readonly #caches: Caches;
   readonly #byNamespace = new Map<string, AddressOrder<MACClaim>>();
   readonly #shared = new Set<string>();
-  readonly #listeners = new Set<(change: ClaimChange) => void>();
-  /** The claims that were told to be pending. */
+  readonly #listeners: ((change: ClaimChange) => void)[] = [];
+  /** Claims that were reported as pending. */
   readonly #pending = new Set<Mac>();
   #revision = 0;
 
   constructor(caches: Caches, clock: Clock) {
-    this.#caches = caches;
+    this.caches = caches;
     this.rates = new Rates(clock);
     const classesOf = (claim: MACClaim): number =>
       (1 << PHASES[caches.phaseOf(claim)]) | (claim.spec.origin === "automatic" ? 0 : 1 << EXPLICIT);
@@ -82,7 +82,7 @@ export class Catalog {
     return this.#byNamespace.get(namespace) ?? EMPTY;
   }
 
-  /** How many claims are in a phase, without a look at each. */
+  /** How many claims are in a phase. Reads no claim. */
   inPhase(phase: ShownPhase): number {
     const counts = new Uint32Array(CLASSES.length);
     this.claims.count(0 as Mac, MAX_MAC, counts, 0);
@@ -94,17 +94,16 @@ export class Catalog {
     return this.#byNamespace.keys();
   }
 
-  /** Tells of each change of a claim, after it was made here. The returned function ends that. */
-  onChange(listener: (change: ClaimChange) => void): () => void {
-    this.#listeners.add(listener);
-    return () => this.#listeners.delete(listener);
+  /** Calls with each change of a claim, after it was made here. */
+  onChange(listener: (change: ClaimChange) => void): void {
+    this.#listeners.push(listener);
   }
 
   #change(type: ClaimChange["type"], written: MACClaim): void {
     const mac = macOfClaimName(written.metadata.name ?? "");
     if (mac === undefined) return;
-    const claim = withCompletedNames(written, () => this.#caches.observedOwners(mac));
-    const old = this.#told(mac);
+    const claim = withCompletedNames(written, () => this.caches.observedOwners(mac));
+    const old = this.#reported(mac);
     this.#revision += 1;
     if (type === "DELETED") this.claims.delete(mac);
     else this.claims.set(mac, claim);
@@ -120,19 +119,19 @@ export class Catalog {
       order?.delete(mac);
       if (order?.size === 0) this.#byNamespace.delete(namespace);
     }
-    const phase = this.#caches.phaseOf(claim);
+    const phase = this.caches.phaseOf(claim);
     if (type !== "DELETED" && phase === "Pending") this.#pending.add(mac);
     else this.#pending.delete(mac);
-    // Admission makes claims that wait for their object. Those of objects that were there before are no sign of what comes.
-    // Which is told first, an object or its claim, is up to chance.
+    // Claims of adoption are not counted: their objects were there before. A claim of admission is pending or automatic; it is
+    // pending only where the watch reports it before its object.
     if (type === "ADDED" && (phase === "Pending" || claim.spec.origin === "automatic"))
-      this.rates.count("allocations", poolsWith(mac, this.#caches.index.pools()));
-    if (type === "DELETED") this.rates.count("releases", poolsWith(mac, this.#caches.index.pools()));
+      this.rates.count("allocations", mac, this.caches.index.pools());
+    if (type === "DELETED") this.rates.count("releases", mac, this.caches.index.pools());
     for (const listener of this.#listeners) listener({ type, now: { claim, phase }, old });
   }
 
-  /** A claim as it was told last. */
-  #told(mac: Mac): ToldClaim | undefined {
+  /** A claim as it was reported last. */
+  #reported(mac: Mac): ClaimState | undefined {
     const claim = this.claims.get(mac);
     if (claim === undefined) return undefined;
     return { claim, phase: this.#pending.has(mac) ? "Pending" : settledPhase(claim) };
@@ -151,7 +150,7 @@ export class Catalog {
   }
 
   #compare(mac: string): void {
-    const { instances, pods } = this.#caches;
+    const { instances, pods } = this.caches;
     if (instances.byIndex(BY_RUNNING, mac).length + pods.byIndex(BY_RUNNING, mac).length > 1) this.#shared.add(mac);
     else this.#shared.delete(mac);
   }
@@ -166,10 +165,7 @@ function textOf({ spec, status }: MACClaim): string {
   return text;
 }
 
-/**
- * The claim with the names that the API server has made of prefixes, as far as objects list the address: nothing writes them
- * into it. The same claim where there is nothing to complete.
- */
+/** The claim with the names of owners that it knows by generateName only. They come from the objects that list the address. */
 export function withCompletedNames(claim: MACClaim, objectsListing: () => readonly ObjectReference[]): MACClaim {
   const status = statusOf(claim);
   if (status.owners.every(({ name }) => name !== undefined)) return claim;

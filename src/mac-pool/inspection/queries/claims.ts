@@ -11,7 +11,7 @@ import type { Catalog } from "./catalog.ts";
 import { type ClaimFilter, type ClaimTest, claimTest, textTest } from "./claim-filter.ts";
 import { type Scope, seen } from "./scope.ts";
 
-/** What is looked at before others have their turn. */
+/** Claims that are read in one turn of the event loop. */
 const PIECE = 500;
 
 export interface Page {
@@ -23,16 +23,16 @@ export interface Page {
 
 /** The claims, in the order of their addresses. */
 export class ClaimQueries {
-  readonly #caches: Caches;
   readonly #catalog: Catalog;
+  readonly #caches: Caches;
 
-  constructor(caches: Caches, catalog: Catalog) {
-    this.#caches = caches;
+  constructor(catalog: Catalog) {
     this.#catalog = catalog;
+    this.#caches = catalog.caches;
   }
 
-  /** `after`: the last address of the page before. */
-  list(filter: ClaimFilter, scope: Scope, { limit, after = -1 }: { limit: number; after?: Mac | -1 }): Page {
+  /** `after`: the last address of the page before; -1 for the first page. */
+  list(filter: ClaimFilter, scope: Scope, { limit, after }: { limit: number; after: Mac | -1 }): Page {
     const namespace = scope.namespace ?? filter.namespace;
     const order = namespace === undefined ? this.#catalog.claims : this.#catalog.claimsIn(namespace);
     const items: MACClaim[] = [];
@@ -96,10 +96,6 @@ export class ClaimQueries {
     return claimTest(filter, scope, this.#caches);
   }
 
-  get(mac: Mac): MACClaim | undefined {
-    return this.#catalog.claims.get(mac);
-  }
-
   /** `phase`: where it is another one than now. */
   view(claim: MACClaim, scope: Scope, phase: ShownPhase = this.#caches.phaseOf(claim)): ClaimView {
     const status = statusOf(claim);
@@ -131,18 +127,16 @@ export class ClaimQueries {
 
   /** Where the owner runs, if it does. */
   placeOf(owner: Pick<ClaimOwner, "kind" | "namespace" | "name">): { node: string; pod: string } | undefined {
-    const running = owner.kind === "Pod" ? this.#pod(owner) : this.#launcher(owner);
+    if (owner.name === undefined) return undefined;
+    const key = `${owner.namespace}/${owner.name}`;
+    const running = owner.kind === "Pod" ? this.#caches.pods.get(key) : this.#launcher(key);
     const node = textAt(running, "spec", "nodeName");
     return running === undefined || node === "" ? undefined : { node, pod: running.metadata.name ?? "" };
   }
 
-  #pod({ namespace, name }: Pick<ClaimOwner, "namespace" | "name">): KubeObject | undefined {
-    return name === undefined ? undefined : this.#caches.pods.get(`${namespace}/${name}`);
-  }
-
   /** The live launcher on the node where the VMI is; during a migration there are two. */
-  #launcher({ namespace, name }: Pick<ClaimOwner, "namespace" | "name">): KubeObject | undefined {
-    const instance = name === undefined ? undefined : this.#caches.instances.get(`${namespace}/${name}`);
+  #launcher(key: string): KubeObject | undefined {
+    const instance = this.#caches.instances.get(key);
     if (instance === undefined) return undefined;
     const node = textAt(instance, "status", "nodeName");
     return this.#caches

@@ -1,5 +1,4 @@
 import { setImmediate as yieldToOthers } from "node:timers/promises";
-import { LRUCache } from "lru-cache";
 import { describeHostConflict, HOST_CONFLICT_ADVICE } from "../../../api/host-interfaces.ts";
 import { formatMac, type Mac } from "../../../api/mac.ts";
 import type { MACClaim } from "../../../api/mac-claim.ts";
@@ -15,17 +14,17 @@ import { hostConflictAt } from "../../controllers/host-conflicts.ts";
 import { quarantineOf } from "../../controllers/rests.ts";
 import { interfacesLeftBehind } from "../../objects/running.ts";
 import { describeFull, MORE_ADDRESSES } from "../../pools/pool-fullness.ts";
+import { AnswerCache } from "../rest/ttl-cache.ts";
 import type { FindingView } from "../rest/views.ts";
 import type { Catalog } from "./catalog.ts";
 import { deadlineOf } from "./claims.ts";
 import { EVERYTHING, hostAddressIn, type Scope, seen, sees } from "./scope.ts";
 
 const MAX_FINDINGS = 1_000;
-/** The leader needs a moment after a deadline, and a new leader counts the whole time anew. More is worth a look. */
+/** How much later than its deadline a step is a finding. The leader needs a moment, and a new leader counts the whole time anew. */
 const OVERDUE_MS = 60_000;
-/** What is looked at before admission has its turn: about a millisecond. */
+/** Claims that are checked in one turn of the event loop: about a millisecond. */
 const SLICE = 500;
-/** Many readers, and one who asks again and again, cost as much as one. */
 const KEPT_MS = 5_000;
 const MAX_KEPT = 100;
 /** Of all that is kept, of 1 kB at most: one name in two texts. */
@@ -36,47 +35,25 @@ export interface Findings {
   readonly total: number;
 }
 
-interface Kept {
-  readonly findings: Promise<Findings>;
-  readonly untilMs: number;
-  readonly isOver: boolean;
-  /** How many there are. */
-  readonly size: number;
-}
-
 /** Whether claims, their owners and the pools agree, as far as the caches of this replica know. */
 export class ConsistencyQuery {
   readonly #caches: Caches;
   readonly #catalog: Catalog;
   readonly #clock: Clock;
-  readonly #kept = new LRUCache<string, Kept>({
-    max: MAX_KEPT,
-    maxSize: MAX_KEPT_FINDINGS,
-    sizeCalculation: ({ size }) => 1 + size,
-  });
+  readonly #kept: AnswerCache<Findings>;
 
-  constructor(caches: Caches, catalog: Catalog, clock: Clock) {
-    this.#caches = caches;
+  constructor(catalog: Catalog, clock: Clock) {
+    this.#caches = catalog.caches;
     this.#catalog = catalog;
     this.#clock = clock;
+    const limits = { ttlMs: KEPT_MS, max: MAX_KEPT, maxSize: MAX_KEPT_FINDINGS };
+    this.#kept = new AnswerCache(clock, limits, ({ findings }) => findings.length);
   }
 
   /** `hasLeader`: false where it is known that nobody leads. */
   findings(scope: Scope, hasLeader: boolean): Promise<Findings> {
     const key = JSON.stringify([scope.namespace, hasLeader]);
-    const nowMs = this.#clock.monotonicMs();
-    const known = this.#kept.get(key);
-    if (known !== undefined && (known.untilMs > nowMs || !known.isOver)) return known.findings;
-    const findings = this.#find(scope, hasLeader);
-    const over = (size: number): void => {
-      this.#kept.set(key, { findings, untilMs: this.#clock.monotonicMs() + KEPT_MS, isOver: true, size });
-    };
-    this.#kept.set(key, { findings, untilMs: nowMs + KEPT_MS, isOver: false, size: 0 });
-    findings.then(
-      (found) => over(found.findings.length),
-      () => over(0),
-    );
-    return findings;
+    return this.#kept.get(key, () => this.#find(scope, hasLeader));
   }
 
   async #find(scope: Scope, hasLeader: boolean): Promise<Findings> {
@@ -127,16 +104,16 @@ export class ConsistencyQuery {
 
   /** How far the leader says that it is; in one namespace no name of a pool and no number of the cluster. */
   adoption({ namespace }: Scope): { readonly ended: boolean; readonly message: string } {
-    const told = this.#caches.pools.list().flatMap(({ metadata, status }) => {
+    const adopted = this.#caches.pools.list().flatMap(({ metadata, status }) => {
       const condition = status?.conditions?.find(({ type }) => type === "Adopted");
       return condition === undefined ? [] : [{ pool: metadata.name ?? "", ...condition }];
     });
-    const open = told.filter(({ status }) => status !== "True");
+    const open = adopted.filter(({ status }) => status !== "True");
     if (open.length > 0 && namespace !== undefined) return { ended: false, message: "Adoption has not ended yet." };
     if (open.length > 0) {
       return { ended: false, message: open.map(({ pool, message }) => `MACPool ${pool}: ${message ?? ""}`).join(" ") };
     }
-    if (told.length === 0) return { ended: false, message: "No leader has looked yet." };
+    if (adopted.length === 0) return { ended: false, message: "No leader has looked yet." };
     return { ended: true, message: "All objects that had addresses before the pool knew them are adopted." };
   }
 
@@ -203,12 +180,8 @@ export class ConsistencyQuery {
   *#pools(): Generator<FindingView> {
     const pools = this.#caches.index.pools();
     if (pools.length === 0) {
-      const message = "There is no MACPool: no object gets an address.";
-      yield {
-        code: "NO_POOL",
-        message,
-        advice: "Set spec.kubeMacPool of the NetworkAddonsConfig, or create a MACPool.",
-      };
+      const advice = "Set spec.kubeMacPool of the NetworkAddonsConfig, or create a MACPool.";
+      yield { code: "NO_POOL", message: "There is no MACPool: no object gets an address.", advice };
     }
     for (const pool of pools) {
       const problem = this.#caches.problemOf(pool.name);

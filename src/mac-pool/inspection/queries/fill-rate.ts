@@ -4,12 +4,15 @@
  * the interval of their difference is recovered from both (MOVER: Zou and Donner, Statistics in Medicine 27, 2008).
  */
 
+import type { Mac } from "../../../api/mac.ts";
+import type { Clock } from "../../../kube/clock.ts";
+import type { Pool } from "../../pools/pool.ts";
 import type { DaysToFullView, RateView } from "../rest/views.ts";
 
 /** Of the standard normal distribution: 95 % lie between -Z and Z. */
 const Z = 1.959964;
 const DAY_SECONDS = 86_400;
-/** A window that is shorter tells the reader nothing. */
+/** There is no forecast from a shorter window. */
 const MIN_WINDOW_SECONDS = 60;
 
 export interface Counted {
@@ -70,3 +73,63 @@ function describeSeconds(seconds: number): string {
 
 /** Two digits behind the point: more would say more than is known. */
 const round = (value: number): number => Math.round(value * 100) / 100;
+
+const BUCKET_MS = 5 * 60_000;
+const WINDOW_MS = 7 * 24 * 3_600_000;
+
+interface Bucket {
+  readonly beganMs: number;
+  allocations: number;
+  releases: number;
+}
+
+/** How many claims of a pool have come and gone since this replica counts, a week at most. */
+export class Rates {
+  readonly #clock: Clock;
+  /** The newest last; none for times in which nothing came or went. */
+  readonly #buckets = new Map<string, Bucket[]>();
+  #beganMs: number | undefined;
+
+  constructor(clock: Clock) {
+    this.#clock = clock;
+  }
+
+  /** From now on changes are counted: what was there before came at an unknown time. */
+  begin(): void {
+    this.#beganMs ??= this.#clock.monotonicMs();
+  }
+
+  count(change: "allocations" | "releases", mac: Mac, pools: readonly Pool[]): void {
+    if (this.#beganMs === undefined) return;
+    const nowMs = this.#clock.monotonicMs();
+    for (const pool of pools) {
+      if (!pool.has(mac)) continue;
+      const buckets = this.#current(pool.name, nowMs);
+      const last = buckets.at(-1);
+      if (last !== undefined && nowMs - last.beganMs < BUCKET_MS) last[change] += 1;
+      else buckets.push({ beganMs: nowMs, allocations: 0, releases: 0, [change]: 1 });
+    }
+  }
+
+  of(pool: string): Counted {
+    const nowMs = this.#clock.monotonicMs();
+    const sum = { allocations: 0, releases: 0 };
+    for (const { allocations, releases } of this.#current(pool, nowMs)) {
+      sum.allocations += allocations;
+      sum.releases += releases;
+    }
+    const windowMs = Math.min(WINDOW_MS, nowMs - (this.#beganMs ?? nowMs));
+    return { ...sum, windowSeconds: Math.floor(windowMs / 1000) };
+  }
+
+  forget(pool: string): void {
+    this.#buckets.delete(pool);
+  }
+
+  #current(pool: string, nowMs: number): Bucket[] {
+    const buckets = this.#buckets.get(pool) ?? [];
+    this.#buckets.set(pool, buckets);
+    while (buckets[0] !== undefined && nowMs - buckets[0].beganMs > WINDOW_MS) buckets.shift();
+    return buckets;
+  }
+}

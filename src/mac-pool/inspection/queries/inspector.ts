@@ -8,33 +8,31 @@ import { PRODUCT_VERSION } from "../../../api/names.ts";
 import type { Clock } from "../../../kube/clock.ts";
 import { statusOf } from "../../claims/claim.ts";
 import type { Caches } from "../../cluster/caches.ts";
+import type { Pool } from "../../pools/pool.ts";
+import type { LazyLists } from "../rest/answer-body.ts";
 import { readToken, writeToken } from "../rest/continue-token.ts";
 import type { ListView } from "../rest/envelopes.ts";
-import type { Told } from "../rest/json-of.ts";
+import { badRequest, notFound, Problem } from "../rest/problem.ts";
 import type { Replicas } from "../rest/replicas.ts";
 import type * as views from "../rest/views.ts";
 import { feedId } from "../watch/feed.ts";
 import { Feeds } from "../watch/feeds.ts";
 import { Catalog } from "./catalog.ts";
-import { CheckQuery } from "./check.ts";
+import { checkAddress } from "./check.ts";
 import type { ClaimFilter } from "./claim-filter.ts";
 import { ClaimQueries } from "./claims.ts";
-import { CollisionQueries } from "./collisions.ts";
+import { collidingMacs, collisionViews } from "./collisions.ts";
 import { ConsistencyQuery } from "./consistency.ts";
-import type { DenialLog } from "./denial-log.ts";
-import { type DenialFilter, DenialQueries, LOCAL_DENIALS } from "./denials.ts";
-import { History } from "./history.ts";
+import { type DenialFilter, type DenialLog, DenialQueries, LOCAL_DENIALS } from "./denials.ts";
 import { mapOf } from "./map.ts";
-import { NamespaceQueries } from "./namespaces.ts";
-import { nearest } from "./nearest.ts";
-import { OwnerQueries, type OwnerRef } from "./owners.ts";
-import { PoolQueries } from "./pools.ts";
-import { badRequest, notFound, Problem } from "./problem.ts";
+import { namespaceNames, namespaceViews } from "./namespaces.ts";
+import { History, type OwnerRef, ownerNames, ownerStory } from "./owners.ts";
+import { poolView, poolViews } from "./pools.ts";
 import { hostAddressIn, type Scope } from "./scope.ts";
 
-/** Namespaces of an address that are asked about in turn whether the reader may see them. */
+/** Namespaces of an address in which the reader's rights are asked for, one after the other. */
 const MAX_NAMESPACES = 5;
-/** Addresses that are looked at for one that was mistyped. */
+/** Addresses that a mistyped one is compared with. */
 const MAX_NEIGHBOURS = 500;
 
 export interface InspectorOptions {
@@ -42,7 +40,7 @@ export interface InspectorOptions {
   readonly clock: Clock;
   readonly denials: DenialLog;
   readonly replicas: Pick<Replicas, "ask">;
-  /** Who holds the lease; null where nobody does. Throws when that can't be told. */
+  /** Who holds the lease; null where nobody does. Throws where that is not known. */
   readonly leader: () => Promise<views.ConsistencyView["leader"]>;
   /** Name of this replica. */
   readonly self: string;
@@ -59,35 +57,24 @@ export interface ClaimQuestion extends ClaimFilter {
 }
 
 export class Inspector {
-  readonly pools: PoolQueries;
   readonly feeds: Feeds;
   readonly #options: InspectorOptions;
   readonly #catalog: Catalog;
   readonly #history: History;
   readonly #claims: ClaimQueries;
-  readonly #collisions: CollisionQueries;
   readonly #denials: DenialQueries;
-  readonly #owners: OwnerQueries;
-  readonly #namespaces: NamespaceQueries;
   readonly #consistency: ConsistencyQuery;
-  readonly #check: CheckQuery;
 
   constructor(options: InspectorOptions) {
     const { caches, clock, denials, replicas, boot } = options;
     const catalog = new Catalog(caches, clock);
     this.#options = options;
     this.#catalog = catalog;
-    this.pools = new PoolQueries(caches, catalog);
-    this.#claims = new ClaimQueries(caches, catalog);
-    this.#collisions = new CollisionQueries(caches, catalog);
+    this.#claims = new ClaimQueries(catalog);
     this.#denials = new DenialQueries(denials, replicas);
     this.#history = new History(catalog, clock);
-    this.#owners = new OwnerQueries(caches, catalog, this.#claims, this.#denials, this.#history);
-    this.#namespaces = new NamespaceQueries(caches);
-    this.#consistency = new ConsistencyQuery(caches, catalog, clock);
-    this.#check = new CheckQuery(caches, this.#claims, this.#namespaces, clock);
-    const queries = { claims: this.#claims, pools: this.pools, collisions: this.#collisions, denials: this.#denials };
-    this.feeds = new Feeds({ ...queries, catalog, boot, clock });
+    this.#consistency = new ConsistencyQuery(catalog, clock);
+    this.feeds = new Feeds({ claims: this.#claims, denials: this.#denials, catalog, boot, clock });
   }
 
   /** The caches are filled: what changes from now on has happened now. */
@@ -96,25 +83,26 @@ export class Inspector {
     this.#history.begin();
   }
 
-  /** What an answer is made of: two answers of one revision are the same for those who may see the same. */
+  /** The revision that an answer is made from. Two answers of one revision and scope are the same. */
   tagFor({ namespace }: Scope): string {
     return `"${feedId(this.#options.boot, this.#catalog.revision, namespace)}"`;
   }
 
+  pools(): ListView<views.PoolView> {
+    return poolViews(this.#catalog);
+  }
+
   pool(name: string, mayList: boolean): views.PoolView {
-    const pool = this.pools.get(name);
-    if (pool === undefined) throw this.#noPool(name, mayList);
-    return pool;
+    return poolView(this.#pool(name, mayList), this.#catalog);
   }
 
   map(name: string, query: { cells: number; from?: string | undefined; to?: string | undefined }, mayList: boolean) {
-    const pool = this.#options.caches.index.pool(name);
-    if (pool === undefined) throw this.#noPool(name, mayList);
+    const pool = this.#pool(name, mayList);
     const [from, to] = [query.from, query.to].map((text) => (text === undefined ? undefined : parseMac(text)));
     if (from !== undefined && to !== undefined && to < from) {
       throw badRequest("to", "to must not be below from: exchange them.");
     }
-    const map = mapOf(pool, this.#catalog.claims, this.#collisions.macs(), { cells: query.cells, from, to });
+    const map = mapOf(pool, this.#catalog.claims, collidingMacs(this.#catalog), query.cells, from, to);
     if (map === undefined) {
       const parameter = from === undefined && to !== undefined ? "to" : "from";
       const ranges = pool.settings.segments.toString() || "none";
@@ -123,27 +111,26 @@ export class Inspector {
     return map;
   }
 
-  claimPage(question: ClaimQuestion, scope: Scope): Told<ListView<views.ClaimView>> {
+  claimPage(question: ClaimQuestion, scope: Scope): LazyLists<ListView<views.ClaimView>> {
     const { limit, continue: token, watch: _, since: __, sendInitialEvents: ___, ...filter } = question;
     const nowMs = this.#options.clock.now();
     const bound = { ...filter, seenBy: scope.namespace };
-    const read = token === undefined ? undefined : readToken(token, bound, nowMs);
-    if (read?.ok === false && read.why === "foreign") {
+    const after = token === undefined ? -1 : readToken(token, bound, nowMs);
+    if (after === "foreign") {
       const detail = "continue is not a token for this filter: ask for the first page, without continue.";
       throw badRequest("continue", detail);
     }
-    if (read?.ok === false) {
+    if (after === "expired") {
       const detail = "The token in continue is older than five minutes: ask for the first page, without continue.";
       throw new Problem("MACPOOL_EXPIRED", detail, { parameter: "continue" });
     }
-    const page = { limit, ...(read === undefined ? {} : { after: read.after }) };
-    const { items, last, total } = this.#claims.list(filter, scope, page);
+    const { items, last, total } = this.#claims.list(filter, scope, { limit, after });
     return { items, ...(last === undefined ? {} : { continue: writeToken(last, bound, nowMs) }), total };
   }
 
   claim(text: string, scope: Scope): views.ClaimView {
     const mac = parseMac(text) as Mac;
-    const claim = this.#claims.get(mac);
+    const claim = this.#catalog.claims.get(mac);
     const view = claim && this.#claims.view(claim, scope);
     if (view === undefined || (scope.namespace !== undefined && view.owners.length === 0)) {
       throw notFound(`claim of ${formatMac(mac)} that you may see`, this.#neighbour(mac, scope));
@@ -153,23 +140,24 @@ export class Inspector {
 
   /** Where the owners of an address are. */
   namespacesWith(text: string): readonly string[] {
-    const claim = this.#claims.get(parseMac(text) as Mac);
+    const claim = this.#catalog.claims.get(parseMac(text) as Mac);
     const owners = claim === undefined ? [] : statusOf(claim).owners;
     return [...new Set(owners.map(({ namespace }) => namespace))].slice(0, MAX_NAMESPACES);
   }
 
   async owner(ref: OwnerRef, scope: Scope): Promise<views.OwnerStoryView> {
-    const story = await this.#owners.story(ref, scope);
+    const [catalog, claims, denials, history] = [this.#catalog, this.#claims, this.#denials, this.#history];
+    const story = await ownerStory(ref, scope, { catalog, claims, denials, history });
     if (story !== undefined) return story;
-    const meant = nearest(ref.name, this.#owners.namesIn(ref));
+    const meant = closestName(ref.name, ownerNames(ref, catalog));
     throw notFound(`${ref.kind} ${ref.namespace}/${ref.name} with a MAC address or a refusal`, meant);
   }
 
   collisionsIn(namespace: string | undefined, scope: Scope): ListView<views.CollisionView> {
-    return this.#collisions.list(scope, namespace);
+    return collisionViews(this.#catalog, scope, namespace);
   }
 
-  /** `local`: what this replica refused. `scope`: what somebody may be told who may see one namespace. */
+  /** `local`: only what this replica refused. `scope`: only what a reader of this namespace may see. */
   denialsFor(
     {
       local,
@@ -198,14 +186,17 @@ export class Inspector {
   }
 
   namespacesIn(namespace: string | undefined, scope: Scope): ListView<views.NamespaceView> {
-    const found = this.#namespaces.list({ namespace: namespace ?? scope.namespace });
+    const { caches } = this.#options;
+    const only = namespace ?? scope.namespace;
+    const found = namespaceViews(only === undefined ? namespaceNames(caches) : [only], caches);
     if (namespace === undefined || found.total > 0) return found;
-    const names = scope.namespace === undefined ? this.#namespaces.names() : [];
-    throw notFound(`namespace ${namespace}`, nearest(namespace, names));
+    const names = scope.namespace === undefined ? namespaceNames(caches) : [];
+    throw notFound(`namespace ${namespace}`, closestName(namespace, names));
   }
 
   check(mac: string, namespace: string, scope: Scope): views.CheckView {
-    return this.#check.check(parseMac(mac) as Mac, namespace, scope);
+    const options = { claims: this.#claims, catalog: this.#catalog, clock: this.#options.clock };
+    return checkAddress(parseMac(mac) as Mac, namespace, scope, options);
   }
 
   status(viewers: number): views.StatusView {
@@ -215,7 +206,7 @@ export class Inspector {
       replica: self,
       pools: caches.index.pools().length,
       claims: this.#catalog.claims.size,
-      collisions: this.#collisions.macs().length,
+      collisions: collidingMacs(this.#catalog).length,
       denials: this.#denials.size,
       viewers,
     };
@@ -238,9 +229,12 @@ export class Inspector {
     }));
   }
 
-  #noPool(name: string, mayList: boolean): Problem {
-    const names = mayList ? this.#options.caches.index.pools().map((pool) => pool.name) : [];
-    return notFound(`MACPool ${name}`, nearest(name, names));
+  #pool(name: string, mayList: boolean): Pool {
+    const { index } = this.#options.caches;
+    const pool = index.pool(name);
+    if (pool !== undefined) return pool;
+    const names = mayList ? index.pools().map((one) => one.name) : [];
+    throw notFound(`MACPool ${name}`, closestName(name, names));
   }
 
   /** A claim whose address differs in few digits, of those with the same first octets. */
@@ -248,6 +242,40 @@ export class Inspector {
     const order = scope.namespace === undefined ? this.#catalog.claims : this.#catalog.claimsIn(scope.namespace);
     const names: string[] = [];
     order.scan((mac - (mac % 0x1_0000)) as Mac, (claim) => names.push(claim.spec.mac) < MAX_NEIGHBOURS);
-    return nearest(formatMac(mac), names);
+    return closestName(formatMac(mac), names);
   }
+}
+
+/** Longer texts are not compared: nobody mistypes a name that long in one place. */
+const MAX_CHARS = 64;
+/** Names that are compared; a namespace can have thousands. */
+const MAX_NAMES = 5_000;
+
+/** The name that a mistyped text was probably meant to be, if there is one: at most a third of it is wrong. */
+function closestName(text: string, names: Iterable<string>): string | undefined {
+  if (text.length > MAX_CHARS) return undefined;
+  let best: string | undefined;
+  let least = Math.max(1, Math.floor(text.length / 3)) + 1;
+  let looked = 0;
+  for (const name of names) {
+    if (++looked > MAX_NAMES) break;
+    if (name.length > MAX_CHARS || Math.abs(name.length - text.length) >= least) continue;
+    const distance = editDistance(text, name);
+    if (distance < least) [best, least] = [name, distance];
+  }
+  return best;
+}
+
+/** Levenshtein's: insertions, deletions and exchanges of one character. */
+function editDistance(one: string, other: string): number {
+  let row = Array.from({ length: other.length + 1 }, (_, at) => at);
+  for (let i = 1; i <= one.length; i++) {
+    const next = [i];
+    for (let j = 1; j <= other.length; j++) {
+      const exchanged = (row[j - 1] ?? 0) + (one[i - 1] === other[j - 1] ? 0 : 1);
+      next.push(Math.min(exchanged, (row[j] ?? 0) + 1, (next[j - 1] ?? 0) + 1));
+    }
+    row = next;
+  }
+  return row[other.length] ?? 0;
 }

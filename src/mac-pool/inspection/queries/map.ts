@@ -2,16 +2,10 @@ import { formatMac, type Mac } from "../../../api/mac.ts";
 import type { MacRange } from "../../../api/mac-range.ts";
 import type { Pool } from "../../pools/pool.ts";
 import type { Segments } from "../../pools/segments.ts";
-import type { Told } from "../rest/json-of.ts";
+import type { LazyLists } from "../rest/answer-body.ts";
 import type { CellView, MapView } from "../rest/views.ts";
 import type { AddressOrder } from "./address-order.ts";
 import { CLASSES } from "./catalog.ts";
-
-export interface MapRequest {
-  readonly cells: number;
-  readonly from?: Mac | undefined;
-  readonly to?: Mac | undefined;
-}
 
 /** The addresses of a part of a pool in cells of the same size; the last one may be smaller. */
 export interface Cells {
@@ -27,15 +21,17 @@ export interface Cells {
 }
 
 /**
- * A part of a pool in cells of the same size. `colliding`: addresses that several running objects have. Undefined where
- * the pool has no address from `from` to `to`.
+ * A part of a pool in at most so many cells of the same size. `colliding`: addresses that several running objects have.
+ * Undefined where the pool has no address from `from` to `to`.
  */
 export function mapOf(
   pool: Pool,
   claims: Pick<AddressOrder<unknown>, "count">,
   colliding: Iterable<Mac>,
-  { cells: most, from, to }: MapRequest,
-): Told<MapView> | undefined {
+  most: number,
+  from: Mac | undefined,
+  to: Mac | undefined,
+): LazyLists<MapView> | undefined {
   const { segments } = pool.settings;
   const range = within(segments, from, to);
   if (range === undefined) return undefined;
@@ -54,7 +50,7 @@ export function mapOf(
   };
 }
 
-/** To be read once: then the memory of the counts is given back, for the reason in `json-of.ts`. */
+/** To be read once: then the memory of the counts is given back, for the reason in `answer-body.ts`. */
 function* cellViews(segments: Segments, cells: Cells, collisions: Uint32Array<ArrayBuffer>): Generator<CellView> {
   try {
     for (let cell = 0; cell < cells.length; cell++) {

@@ -8,48 +8,37 @@ import {
 import type { Caches } from "../../cluster/caches.ts";
 import type { ListView } from "../rest/envelopes.ts";
 import type { NamespaceView } from "../rest/views.ts";
-import type { Scope } from "./scope.ts";
 
 /** Which namespaces are managed, and by which label. */
-export class NamespaceQueries {
-  readonly #caches: Caches;
+export function namespaceViews(names: readonly string[], caches: Caches): ListView<NamespaceView> {
+  const items = names.flatMap((name) => namespaceView(name, caches) ?? []);
+  return { items, total: items.length };
+}
 
-  constructor(caches: Caches) {
-    this.#caches = caches;
-  }
+/** Undefined where there is no such namespace. */
+export function namespaceView(name: string, caches: Caches): NamespaceView | undefined {
+  if (caches.namespaces.get(name) === undefined) return undefined;
+  const labels = caches.labelsOf(name);
+  const isExcluded = caches.excludedNamespaces.includes(name);
+  const [vms, pods] = [judge(labels, VM_NAMESPACES, isExcluded), judge(labels, POD_NAMESPACES, isExcluded)];
+  const pool = caches.index.poolFor(labels);
+  const limit = pool?.settings.maxAddressesPerNamespace;
+  return {
+    name,
+    vms: vms.managed,
+    pods: pods.managed,
+    because: { vms: vms.because, pods: pods.because },
+    ...(pool === undefined ? {} : { pool: pool.name }),
+    claims: caches.index.ownedBy(name),
+    ...(limit === undefined ? {} : { limit }),
+  };
+}
 
-  list({ namespace }: Scope): ListView<NamespaceView> {
-    const names = namespace === undefined ? this.names() : [namespace];
-    const items = names.flatMap((name) => this.get(name) ?? []);
-    return { items, total: items.length };
-  }
-
-  /** Undefined where there is no such namespace. */
-  get(name: string): NamespaceView | undefined {
-    if (this.#caches.namespaces.get(name) === undefined) return undefined;
-    const { index } = this.#caches;
-    const labels = this.#caches.labelsOf(name);
-    const isExcluded = this.#caches.excludedNamespaces.includes(name);
-    const [vms, pods] = [VM_NAMESPACES, POD_NAMESPACES].map((own) => judge(labels, own, isExcluded));
-    const pool = index.poolFor(labels);
-    const limit = pool?.settings.maxAddressesPerNamespace;
-    return {
-      name,
-      vms: vms?.managed ?? false,
-      pods: pods?.managed ?? false,
-      because: { vms: vms?.because ?? "", pods: pods?.because ?? "" },
-      ...(pool === undefined ? {} : { pool: pool.name }),
-      claims: index.ownedBy(name),
-      ...(limit === undefined ? {} : { limit }),
-    };
-  }
-
-  names(): string[] {
-    return this.#caches.namespaces
-      .list()
-      .flatMap(({ metadata }) => metadata.name ?? [])
-      .sort();
-  }
+export function namespaceNames({ namespaces }: Caches): string[] {
+  return namespaces
+    .list()
+    .flatMap(({ metadata }) => metadata.name ?? [])
+    .sort();
 }
 
 function judge(

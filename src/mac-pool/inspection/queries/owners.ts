@@ -1,14 +1,13 @@
 import { claimName, formatMac, type Mac, parseMac } from "../../../api/mac.ts";
 import { type ClaimOwner, isNamesake, type MACClaim, type OwnerKind } from "../../../api/mac-claim.ts";
 import type { KubeObject } from "../../../kube/client/resource.ts";
+import type { Clock } from "../../../kube/clock.ts";
 import { statusOf } from "../../claims/claim.ts";
-import type { Caches } from "../../cluster/caches.ts";
 import { instanceMacs, machineMacs, podMacs } from "../../objects/holders.ts";
 import type { DenialView, OwnerStoryView, StoryEntryView } from "../rest/views.ts";
-import type { Catalog } from "./catalog.ts";
+import type { Catalog, ClaimChange } from "./catalog.ts";
 import type { ClaimQueries } from "./claims.ts";
 import type { DenialQueries } from "./denials.ts";
-import type { History } from "./history.ts";
 import { hostAddressIn, type Scope } from "./scope.ts";
 
 export interface OwnerRef {
@@ -20,107 +19,103 @@ export interface OwnerRef {
 /** One interface: by the object, by a claim, or by both. */
 type Interface = OwnerStoryView["interfaces"][number];
 
-/** What one VM, VMI or pod has, and what happened to it. */
-export class OwnerQueries {
-  readonly #caches: Caches;
-  readonly #catalog: Catalog;
-  readonly #claims: ClaimQueries;
-  readonly #denials: DenialQueries;
-  readonly #history: History;
+interface Held {
+  readonly claim: MACClaim;
+  readonly owner: ClaimOwner;
+}
 
-  constructor(caches: Caches, catalog: Catalog, claims: ClaimQueries, denials: DenialQueries, history: History) {
-    this.#caches = caches;
-    this.#catalog = catalog;
-    this.#claims = claims;
-    this.#denials = denials;
-    this.#history = history;
-  }
+interface StoryOptions {
+  readonly catalog: Catalog;
+  readonly claims: ClaimQueries;
+  readonly denials: DenialQueries;
+  readonly history: History;
+}
 
-  /** Undefined for an object that has no address, is not there, and was not refused. */
-  async story(ref: OwnerRef, scope: Scope): Promise<OwnerStoryView | undefined> {
-    const object = this.#object(ref);
-    const claims = this.#claimsOf(ref);
-    const { items, partial = [] } = await this.#denials.merged({ namespace: ref.namespace, name: ref.name }, scope);
-    const denials = items.filter(({ kind }) => kind === ref.kind);
-    const told = this.#history.of(`${ref.kind}/${ref.namespace}/${ref.name}`);
-    if (object === undefined && claims.length === 0 && denials.length === 0 && told.length === 0) return undefined;
-    const created = object?.metadata.creationTimestamp;
-    const story = [
-      ...(created === undefined ? [] : [{ at: created, what: "created" as const, message: `${ref.kind} was created` }]),
-      ...claims.flatMap(({ claim, owner }) => allocation(claim, owner)),
-      ...told,
-      ...denials.map(refusal),
-    ];
-    return {
-      ...ref,
-      exists: object !== undefined,
-      ...this.#claims.placeOf(ref),
-      interfaces: this.#interfaces(ref, object, claims).map((one) => ({
-        ...one,
-        ...hostAddressIn(scope, this.#caches.index.hosts.at(parseMac(one.mac) as Mac)),
-      })),
-      story: story.sort((one, other) => Date.parse(other.at) - Date.parse(one.at)),
-      partial: [...partial],
-    };
-  }
+/** What one VM, VMI or pod has, and what happened to it. Undefined where it has no address, is not there, and was not refused. */
+export async function ownerStory(
+  ref: OwnerRef,
+  scope: Scope,
+  { catalog, claims, denials, history }: StoryOptions,
+): Promise<OwnerStoryView | undefined> {
+  const { kind, namespace, name } = ref;
+  const { machines, instances, pods, index } = catalog.caches;
+  const informer = { VirtualMachine: machines, VirtualMachineInstance: instances, Pod: pods }[kind];
+  const object = informer.get(`${namespace}/${name}`);
+  const held = heldBy(ref, catalog);
+  const { items, partial = [] } = await denials.merged({ namespace, name }, scope);
+  const refusals = items.filter((denial) => denial.kind === kind);
+  const events = history.of(`${kind}/${namespace}/${name}`);
+  if (object === undefined && held.length + refusals.length + events.length === 0) return undefined;
+  const created = object?.metadata.creationTimestamp;
+  const story = [
+    ...(created === undefined ? [] : [{ at: created, what: "created" as const, message: `${kind} was created` }]),
+    ...held.flatMap(allocation),
+    ...events,
+    ...refusals.map(refusal),
+  ];
+  return {
+    ...ref,
+    exists: object !== undefined,
+    ...claims.placeOf(ref),
+    interfaces: interfacesOf(kind, object, held, catalog).map((one) => ({
+      ...one,
+      ...hostAddressIn(scope, index.hosts.at(parseMac(one.mac) as Mac)),
+    })),
+    story: story.sort((one, other) => Date.parse(other.at) - Date.parse(one.at)),
+    partial: [...partial],
+  };
+}
 
-  /** Names of objects of the kind that are there or have claims, in a namespace. */
-  namesIn({ kind, namespace }: Omit<OwnerRef, "name">): string[] {
-    const names = new Set<string>();
-    this.#catalog.claimsIn(namespace).scan(0 as Mac, (claim) => {
-      for (const owner of statusOf(claim).owners) {
-        if (owner.kind === kind && owner.namespace === namespace && owner.name !== undefined) names.add(owner.name);
-      }
-      return true;
-    });
-    return [...names];
-  }
+/** Names of the kind's objects that have claims in a namespace. */
+export function ownerNames({ kind, namespace }: Omit<OwnerRef, "name">, catalog: Catalog): string[] {
+  const names = new Set<string>();
+  catalog.claimsIn(namespace).scan(0 as Mac, (claim) => {
+    for (const owner of statusOf(claim).owners) {
+      if (owner.kind === kind && owner.namespace === namespace && owner.name !== undefined) names.add(owner.name);
+    }
+    return true;
+  });
+  return [...names];
+}
 
-  #object({ kind, namespace, name }: OwnerRef): KubeObject | undefined {
-    const { machines, instances, pods } = this.#caches;
-    const informer = { VirtualMachine: machines, VirtualMachineInstance: instances, Pod: pods }[kind];
-    return informer.get(`${namespace}/${name}`);
-  }
+function heldBy(ref: OwnerRef, catalog: Catalog): Held[] {
+  const found: Held[] = [];
+  catalog.claimsIn(ref.namespace).scan(0 as Mac, (claim) => {
+    const owner = statusOf(claim).owners.findLast((owner) => isNamesake(owner, ref));
+    if (owner !== undefined) found.push({ claim, owner });
+    return true;
+  });
+  return found;
+}
 
-  #claimsOf(ref: OwnerRef): { readonly claim: MACClaim; readonly owner: ClaimOwner }[] {
-    const found: { claim: MACClaim; owner: ClaimOwner }[] = [];
-    this.#catalog.claimsIn(ref.namespace).scan(0 as Mac, (claim) => {
-      const owner = statusOf(claim).owners.findLast((owner) => isNamesake(owner, ref));
-      if (owner !== undefined) found.push({ claim, owner });
-      return true;
-    });
-    return found;
-  }
-
-  #interfaces(
-    { kind }: OwnerRef,
-    object: KubeObject | undefined,
-    claims: readonly { readonly claim: MACClaim; readonly owner: ClaimOwner }[],
-  ): Interface[] {
-    const claimed = claims.map(
-      ({ claim, owner }): Interface => ({
-        interface: owner.interface,
-        mac: claim.spec.mac,
-        claim: claim.metadata.name ?? "",
-        phase: this.#caches.phaseOf(claim),
-        origin: claim.spec.origin,
-        ...(owner.network === undefined ? {} : { network: owner.network }),
-        since: owner.since,
+function interfacesOf(
+  kind: OwnerKind,
+  object: KubeObject | undefined,
+  held: readonly Held[],
+  { caches }: Catalog,
+): Interface[] {
+  const claimed = held.map(
+    ({ claim, owner }): Interface => ({
+      interface: owner.interface,
+      mac: claim.spec.mac,
+      claim: claim.metadata.name ?? "",
+      phase: caches.phaseOf(claim),
+      origin: claim.spec.origin,
+      ...(owner.network === undefined ? {} : { network: owner.network }),
+      since: owner.since,
+    }),
+  );
+  const known = new Set(claimed.map(({ claim }) => claim));
+  const unclaimed = (object === undefined ? [] : LISTED[kind](object))
+    .filter(({ mac }) => !known.has(claimName(mac)))
+    .map(
+      ({ mac, holder }): Interface => ({
+        interface: holder.interface,
+        mac: formatMac(mac),
+        ...(holder.network === undefined ? {} : { network: holder.network }),
       }),
     );
-    const known = new Set(claimed.map(({ claim }) => claim));
-    const listed = object === undefined ? [] : LISTED[kind](object);
-    const unclaimed = listed
-      .filter(({ mac }) => !known.has(claimName(mac)))
-      .map(
-        ({ mac, holder }): Interface => ({
-          interface: holder.interface,
-          mac: formatMac(mac),
-          ...(holder.network === undefined ? {} : { network: holder.network }),
-        }),
-      );
-    return [...claimed, ...unclaimed].sort((one, other) => (one.interface < other.interface ? -1 : 1));
-  }
+  return [...claimed, ...unclaimed].sort((one, other) => (one.interface < other.interface ? -1 : 1));
 }
 
 const LISTED = {
@@ -129,7 +124,7 @@ const LISTED = {
   Pod: (pod: KubeObject) => podMacs(pod),
 } as const;
 
-function allocation(claim: MACClaim, owner: ClaimOwner): StoryEntryView[] {
+function allocation({ claim, owner }: Held): StoryEntryView[] {
   const { mac, origin } = claim.spec;
   const what = { automatic: "was given", explicit: "asked for and got", observed: "was found with" }[origin];
   const entry = { at: owner.since, mac, interface: owner.interface };
@@ -152,4 +147,63 @@ function refusal({ at, code, mac, interface: name, message, count: times }: Deni
     ...(name === undefined ? {} : { interface: name }),
     message: times === 1 ? message : `${message} (${times} times)`,
   };
+}
+
+const MAX_KEPT = 5_000;
+
+interface HistoryEntry extends StoryEntryView {
+  /** `kind/namespace/name`. */
+  readonly owner: string;
+}
+
+/** The last events that claims do not show: when an owner was seen with an address, and which addresses it has given up. */
+export class History {
+  readonly #clock: Clock;
+  readonly #entries: HistoryEntry[] = [];
+  #next = 0;
+  #isOn = false;
+
+  constructor(catalog: Catalog, clock: Clock) {
+    this.#clock = clock;
+    catalog.onChange((change) => this.#note(change));
+  }
+
+  /** From now on changes are events: the first list is none. */
+  begin(): void {
+    this.#isOn = true;
+  }
+
+  of(owner: string): StoryEntryView[] {
+    return this.#entries.filter((entry) => entry.owner === owner).map(({ owner: _, ...view }) => view);
+  }
+
+  #note({ type, now: { claim, phase }, old }: ClaimChange): void {
+    // What is adopted was there before.
+    if (!this.#isOn || (old === undefined && claim.spec.origin !== "automatic")) return;
+    const before = old === undefined ? new Map<string, ClaimOwner>() : namedOwners(old.claim);
+    const now = type === "DELETED" ? new Map<string, ClaimOwner>() : namedOwners(claim);
+    const at = new Date(this.#clock.now()).toISOString();
+    const { mac } = claim.spec;
+    for (const [owner, { interface: name }] of before) {
+      if (now.has(owner)) continue;
+      this.#add({ owner, at, what: "released", mac, interface: name, message: `gave ${mac} back` });
+    }
+    for (const [owner, { interface: name }] of now) {
+      if (phase !== "Bound" || (old?.phase === "Bound" && before.has(owner))) continue;
+      this.#add({ owner, at, what: "bound", mac, interface: name, message: `was seen with ${mac}` });
+    }
+  }
+
+  #add(entry: HistoryEntry): void {
+    this.#entries[this.#next] = entry;
+    this.#next = (this.#next + 1) % MAX_KEPT;
+  }
+}
+
+function namedOwners(claim: MACClaim): Map<string, ClaimOwner> {
+  const named = statusOf(claim).owners.flatMap((owner) => {
+    const { kind, namespace, name } = owner;
+    return name === undefined ? [] : [[`${kind}/${namespace}/${name}`, owner] as const];
+  });
+  return new Map(named);
 }

@@ -1,7 +1,6 @@
 import { DEFAULT_HOST_ADDRESS_POLICY, type LabelSelector, type MACPool } from "../../../api/mac-pool.ts";
 import { formatRange, type MacRange, parseRange } from "../../../api/mac-range.ts";
 import { DEFAULT_MAC_POOL } from "../../../api/names.ts";
-import type { Caches } from "../../cluster/caches.ts";
 import { countsOf } from "../../cluster/pool-counts.ts";
 import type { Pool } from "../../pools/pool.ts";
 import type { ListView } from "../rest/envelopes.ts";
@@ -11,54 +10,38 @@ import { daysToFull, rateOf } from "./fill-rate.ts";
 import { cellsOf, countsOfCell } from "./map.ts";
 
 /** The pools, and how full they are. */
-export class PoolQueries {
-  readonly #caches: Caches;
-  readonly #catalog: Catalog;
+export function poolViews(catalog: Catalog): ListView<PoolView> {
+  const items = catalog.caches.index.pools().map((pool) => poolView(pool, catalog));
+  return { items, total: items.length };
+}
 
-  constructor(caches: Caches, catalog: Catalog) {
-    this.#caches = caches;
-    this.#catalog = catalog;
-  }
+export function poolView(pool: Pool, { caches, rates, claims }: Catalog): PoolView {
+  const { settings, name } = pool;
+  const problem = caches.problemOf(name);
+  const counted = rates.of(name);
+  return {
+    name,
+    ranges: settings.segments.spans.map((range) => rangeView(pool, range, claims)),
+    exclusions: (caches.pools.get(name)?.spec?.exclusions ?? []).map(describeEnds),
+    serves: describeServed(name, settings.namespaceSelector),
+    conflictPolicy: settings.conflictPolicy,
+    conflictScope: settings.conflictScope ?? "Cluster",
+    quarantineSeconds: settings.quarantineMs / 1000,
+    ...countsOf(pool, caches),
+    hostAddressPolicy: settings.hostAddressPolicy ?? DEFAULT_HOST_ADDRESS_POLICY,
+    rate: rateOf(counted),
+    daysToFull: daysToFull(pool.counts.free, counted),
+    ...(problem === undefined ? {} : { problem }),
+  };
+}
 
-  list(): ListView<PoolView> {
-    const items = this.#caches.index.pools().map((pool) => this.#view(pool));
-    return { items, total: items.length };
-  }
-
-  get(name: string): PoolView | undefined {
-    const pool = this.#caches.index.pool(name);
-    return pool && this.#view(pool);
-  }
-
-  #view(pool: Pool): PoolView {
-    const { settings, name } = pool;
-    const object = this.#caches.pools.get(name);
-    const problem = this.#caches.problemOf(name);
-    const counted = this.#catalog.rates.of(name);
-    return {
-      name,
-      ranges: settings.segments.spans.map((range) => this.#rangeView(pool, range)),
-      exclusions: (object?.spec?.exclusions ?? []).map(describeEnds),
-      serves: describeServed(name, settings.namespaceSelector),
-      conflictPolicy: settings.conflictPolicy,
-      conflictScope: settings.conflictScope ?? "Cluster",
-      quarantineSeconds: settings.quarantineMs / 1000,
-      ...countsOf(pool, this.#caches),
-      hostAddressPolicy: settings.hostAddressPolicy ?? DEFAULT_HOST_ADDRESS_POLICY,
-      rate: rateOf(counted),
-      daysToFull: daysToFull(pool.counts.free, counted),
-      ...(problem === undefined ? {} : { problem }),
-    };
-  }
-
-  #rangeView(pool: Pool, range: MacRange): RangeView {
-    const cells = cellsOf(this.#catalog.claims, pool, range, 1);
-    const { pending, bound, quarantined, hostAddresses } = countsOfCell(cells, 0);
-    const capacity = cells.total;
-    const used = pending + bound + quarantined;
-    const [first, last] = formatRange(range).split("-") as [string, string];
-    return { first, last, capacity, used, free: capacity - used - hostAddresses, pending, quarantined, hostAddresses };
-  }
+function rangeView(pool: Pool, range: MacRange, claims: Catalog["claims"]): RangeView {
+  const cells = cellsOf(claims, pool, range, 1);
+  const { pending, bound, quarantined, hostAddresses } = countsOfCell(cells, 0);
+  const capacity = cells.total;
+  const used = pending + bound + quarantined;
+  const [first, last] = formatRange(range).split("-") as [string, string];
+  return { first, last, capacity, used, free: capacity - used - hostAddresses, pending, quarantined, hostAddresses };
 }
 
 type Ends = NonNullable<NonNullable<MACPool["spec"]>["exclusions"]>[number];
@@ -68,7 +51,7 @@ function describeEnds({ start, end }: Ends): string {
   return parsed.ok ? formatRange(parsed.range) : `${start}-${end}`;
 }
 
-/** In words, for a reader who decides where to look. */
+/** The namespaces of a pool, in words. */
 function describeServed(pool: string, selector: LabelSelector | undefined): string {
   const rest = "namespaces that no other pool selects";
   if (selector === undefined) {

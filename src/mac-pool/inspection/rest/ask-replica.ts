@@ -34,7 +34,7 @@ export function replicaAsker(
 async function connected({ host, port }: Replica, fingerprint: string, signal: AbortSignal): Promise<TLSSocket> {
   signal.throwIfAborted();
   const socket = connect({ host, port, rejectUnauthorized: false });
-  // Of later errors the request tells.
+  // The request reports later errors.
   socket.on("error", () => {});
   try {
     await once(socket, "secureConnect", { signal });

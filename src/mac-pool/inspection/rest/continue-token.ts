@@ -7,28 +7,23 @@ const KEPT_MS = 5 * 60_000;
 const MAX_SKEW_MS = 60_000;
 const FILTER_CHARS = 12;
 
-export type ReadToken =
-  | { readonly ok: true; readonly after: Mac }
-  /** `foreign`: not made here, or for another filter. */
-  | { readonly ok: false; readonly why: "foreign" | "expired" };
-
 /**
  * Where the next page begins, for any replica: the last address of the page before, and the filter and the time of the
- * question. Nothing in it is secret, and whoever makes one up gets a page of what he may see anyway.
+ * question. Nothing in it is secret: a forged one leads to a page that the reader may see anyway.
  */
 export function writeToken(after: Mac, filter: object, nowMs: number): string {
   return Buffer.from(JSON.stringify([after, digest(filter), nowMs])).toString("base64url");
 }
 
-export function readToken(token: string, filter: object, nowMs: number): ReadToken {
-  const foreign = { ok: false, why: "foreign" } as const;
+/** The last address of the page before. `foreign`: the token was not made here, or for another filter. */
+export function readToken(token: string, filter: object, nowMs: number): Mac | "foreign" | "expired" {
   const fields = parse(Buffer.from(token, "base64url").toString("utf8"));
-  if (!Array.isArray(fields) || fields.length !== 3) return foreign;
+  if (!Array.isArray(fields) || fields.length !== 3) return "foreign";
   const [after, of, madeMs] = fields;
   const mac = typeof after === "number" ? macFromNumber(after) : undefined;
-  if (mac === undefined || of !== digest(filter) || typeof madeMs !== "number") return foreign;
-  if (nowMs - madeMs > KEPT_MS || madeMs - nowMs > MAX_SKEW_MS) return { ok: false, why: "expired" };
-  return { ok: true, after: mac };
+  if (mac === undefined || of !== digest(filter) || typeof madeMs !== "number") return "foreign";
+  if (nowMs - madeMs > KEPT_MS || madeMs - nowMs > MAX_SKEW_MS) return "expired";
+  return mac;
 }
 
 function digest(filter: object): string {

@@ -32,15 +32,13 @@ export interface ListView<T> {
   readonly partial?: readonly string[];
 }
 
-const WATCH_EVENTS = ["ADDED", "MODIFIED", "DELETED", "RESET", "BOOKMARK"] as const;
-
 /**
- * One server-sent event of `?watch=true`; its `id` is for Last-Event-ID. RESET says that what is known counts no longer: with
- * `sendInitialEvents=true` an ADDED for each item follows, and a BOOKMARK after the last one; without it, everything has to be
- * listed anew. RESET and BOOKMARK have no object.
+ * One server-sent event of `?watch=true`; its `id` is for Last-Event-ID. RESET makes what the reader knows invalid. With
+ * `sendInitialEvents=true` an ADDED for each item and a BOOKMARK follow. Otherwise the reader has to list anew. RESET and
+ * BOOKMARK have no object.
  */
 export interface WatchEventView<T> {
-  readonly type: (typeof WATCH_EVENTS)[number];
+  readonly type: "ADDED" | "MODIFIED" | "DELETED" | "RESET" | "BOOKMARK";
   readonly object?: T;
   /** With the BOOKMARK after the initial events: replicas that did not answer in time. */
   readonly partial?: readonly string[];

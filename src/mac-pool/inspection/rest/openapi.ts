@@ -2,9 +2,9 @@
 
 import { z } from "zod";
 import { MAC_POOL_TOKEN_HEADER, PRODUCT_VERSION } from "../../../api/names.ts";
-import { PROBLEM_STATUSES } from "../queries/problem.ts";
 import { problemSchema } from "./envelopes.ts";
 import { OPERATIONS, type Operation } from "./operations.ts";
+import { PROBLEM_STATUSES } from "./problem.ts";
 
 const PREFIX = "#/components/schemas/";
 

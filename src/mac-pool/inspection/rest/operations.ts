@@ -3,8 +3,8 @@ import type { User } from "../../../kube/access/user.ts";
 import type { Inspector } from "../queries/inspector.ts";
 import type { Scope } from "../queries/scope.ts";
 import type { Sink } from "../watch/feed.ts";
+import type { LazyLists } from "./answer-body.ts";
 import { type ListView, listSchema } from "./envelopes.ts";
-import type { Told } from "./json-of.ts";
 import * as parameters from "./parameters.ts";
 import type { ReaderAccess, Wanted } from "./reader-access.ts";
 import * as views from "./views.ts";
@@ -20,14 +20,15 @@ export interface Question<P, Q> {
   readonly viewers: number;
 }
 
-/** One GET under /api/v1. What it says is read by the schemas, its answer is of the answer's schema. */
-export interface Operation<P extends z.ZodType = z.ZodType, Q extends z.ZodType = z.ZodType, A = unknown> {
+/** One GET under /api/v1. The schemas `params` and `query` read a question, and `answer` describes its answer. */
+interface OperationSpec<P extends z.ZodType, Q extends z.ZodType, A> {
   readonly id: string;
   /** As fastify writes it. */
   readonly path: string;
   readonly summary: string;
-  readonly params: P;
-  readonly query: Q;
+  /** None unless given, as of the query. */
+  readonly params?: P;
+  readonly query?: Q;
   readonly answer: z.ZodType<A>;
   /** The right that it needs. */
   readonly wanted: Wanted;
@@ -36,21 +37,26 @@ export interface Operation<P extends z.ZodType = z.ZodType, Q extends z.ZodType 
     question: Pick<Question<z.infer<P>, z.infer<Q>>, "params" | "query" | "inspector">,
   ) => readonly string[];
   /** Whether the same revision gives the same answer. */
-  readonly isTagged: boolean;
-  /** How long an answer is told again to others; absent where each has an answer of its own. */
-  readonly sharedForMs?: number;
-  readonly tell: (question: Question<z.infer<P>, z.infer<Q>>) => Told<A> | Promise<Told<A>>;
-  /** Starts to tell the changes of the list; the returned function ends that. Absent where it can't be watched. */
+  readonly isTagged?: boolean;
+  /** Whether those who ask the same and may see the same are given one answer for a moment. */
+  readonly isShared?: boolean;
+  readonly render: (question: Question<z.infer<P>, z.infer<Q>>) => LazyLists<A> | Promise<LazyLists<A>>;
+  /** Starts to send the changes of the list; the returned function ends that. Absent where it can't be watched. */
   readonly watch?: (question: Question<z.infer<P>, z.infer<Q>>, lastId: string | undefined, sink: Sink) => () => void;
 }
 
-/** A page asks every four seconds, and a map is the longest answer of all. */
-const MAP_SHARED_MS = 1_000;
+export type Operation = OperationSpec<z.ZodType, z.ZodType, object> & {
+  readonly params: z.ZodType;
+  readonly query: z.ZodType;
+};
 
-const operation = <P extends z.ZodType, Q extends z.ZodType, A>(one: Operation<P, Q, A>): Operation =>
-  one as unknown as Operation;
+const nothing = z.strictObject({});
+type Nothing = typeof nothing;
 
-const noParams = z.strictObject({});
+const operation = <A, P extends z.ZodType = Nothing, Q extends z.ZodType = Nothing>(
+  one: OperationSpec<P, Q, A>,
+): Operation => ({ params: nothing, query: nothing, ...one }) as unknown as Operation;
+
 const LIST_POOLS: Wanted = { verb: "list", resource: "macpools" };
 const GET_POOLS: Wanted = { verb: "get", resource: "macpools" };
 const LIST_CLAIMS: Wanted = { verb: "list", resource: "macclaims" };
@@ -67,12 +73,10 @@ export const OPERATIONS: readonly Operation[] = [
     id: "listPools",
     path: "/api/v1/pools",
     summary: "The pools, and how full they are.",
-    params: noParams,
     query: parameters.poolsQuery,
     answer: list(views.poolViewSchema, "Pool"),
     wanted: LIST_POOLS,
-    isTagged: false,
-    tell: ({ inspector }) => inspector.pools.list(),
+    render: ({ inspector }) => inspector.pools(),
     watch: ({ inspector, query }, lastId, sink) => inspector.feeds.pools({ ...query, lastId }, sink),
   }),
   operation({
@@ -80,11 +84,9 @@ export const OPERATIONS: readonly Operation[] = [
     path: "/api/v1/pools/:name",
     summary: "One pool.",
     params: parameters.poolParams,
-    query: parameters.noQuery,
     answer: views.poolViewSchema,
     wanted: GET_POOLS,
-    isTagged: false,
-    tell: async (question) => question.inspector.pool(question.params.name, await mayList(question)),
+    render: async (question) => question.inspector.pool(question.params.name, await mayList(question)),
   }),
   operation({
     id: "getMap",
@@ -95,20 +97,19 @@ export const OPERATIONS: readonly Operation[] = [
     answer: views.mapViewSchema,
     wanted: GET_POOLS,
     isTagged: true,
-    sharedForMs: MAP_SHARED_MS,
-    tell: async (question) => question.inspector.map(question.params.name, question.query, await mayList(question)),
+    isShared: true,
+    render: async (question) => question.inspector.map(question.params.name, question.query, await mayList(question)),
   }),
   operation({
     id: "listClaims",
     path: "/api/v1/claims",
     summary: "Who has which address, in the order of the addresses, page by page.",
-    params: noParams,
     query: parameters.claimsQuery,
     answer: list(views.claimViewSchema, "Claim"),
     wanted: LIST_CLAIMS,
     namespacesOf: namespaceOfQuery,
     isTagged: true,
-    tell: ({ inspector, query, scope }) => inspector.claimPage(query, scope),
+    render: ({ inspector, query, scope }) => inspector.claimPage(query, scope),
     watch: ({ inspector, query, scope }, lastId, sink) =>
       inspector.feeds.claims(query, scope, { ...query, lastId }, sink),
   }),
@@ -123,31 +124,28 @@ export const OPERATIONS: readonly Operation[] = [
     namespacesOf: ({ inspector, params, query }) =>
       query.namespace === undefined ? inspector.namespacesWith(params.mac) : [query.namespace],
     isTagged: true,
-    tell: ({ inspector, params, scope }) => inspector.claim(params.mac, scope),
+    render: ({ inspector, params, scope }) => inspector.claim(params.mac, scope),
   }),
   operation({
     id: "getOwner",
     path: "/api/v1/owners/:kind/:namespace/:name",
     summary: "What one VM, VMI or pod has, and what happened to it.",
     params: parameters.ownerParams,
-    query: parameters.noQuery,
     answer: views.ownerStoryViewSchema,
     wanted: GET_CLAIMS,
     namespacesOf: ({ params }) => [params.namespace],
-    isTagged: false,
-    tell: ({ inspector, params, scope }) => inspector.owner(params, scope),
+    render: ({ inspector, params, scope }) => inspector.owner(params, scope),
   }),
   operation({
     id: "listCollisions",
     path: "/api/v1/collisions",
     summary: "Addresses that several running objects have.",
-    params: noParams,
     query: parameters.watchedNamespaceQuery,
     answer: list(views.collisionViewSchema, "Collision"),
     wanted: LIST_CLAIMS,
     namespacesOf: namespaceOfQuery,
     isTagged: true,
-    tell: ({ inspector, query, scope }) => inspector.collisionsIn(query.namespace, scope),
+    render: ({ inspector, query, scope }) => inspector.collisionsIn(query.namespace, scope),
     watch: ({ inspector, query, scope }, lastId, sink) =>
       inspector.feeds.collisions(query.namespace, scope, { ...query, lastId }, sink),
   }),
@@ -155,13 +153,11 @@ export const OPERATIONS: readonly Operation[] = [
     id: "listDenials",
     path: "/api/v1/denials",
     summary: "The last refusals of all replicas, the newest first.",
-    params: noParams,
     query: parameters.denialsQuery,
     answer: list(views.denialViewSchema, "Denial"),
     wanted: LIST_CLAIMS,
     namespacesOf: namespaceOfQuery,
-    isTagged: false,
-    tell: ({ inspector, query, scope }) => inspector.denialsFor(query, scope),
+    render: ({ inspector, query, scope }) => inspector.denialsFor(query, scope),
     watch: ({ inspector, query, scope }, lastId, sink) =>
       inspector.feeds.denials(query.namespace, scope, { ...query, lastId }, sink),
   }),
@@ -169,52 +165,44 @@ export const OPERATIONS: readonly Operation[] = [
     id: "getConsistency",
     path: "/api/v1/consistency",
     summary: "Whether claims, their owners and the pools agree, and what to do where they do not.",
-    params: noParams,
     query: parameters.namespaceQuery,
     answer: views.consistencyViewSchema,
     wanted: LIST_CLAIMS,
     namespacesOf: namespaceOfQuery,
-    isTagged: false,
-    tell: ({ inspector, query, scope }) => inspector.consistency(query.namespace, scope),
+    render: ({ inspector, query, scope }) => inspector.consistency(query.namespace, scope),
   }),
   operation({
     id: "listNamespaces",
     path: "/api/v1/namespaces",
     summary: "Which namespaces are managed, and by which label.",
-    params: noParams,
     query: parameters.namespaceQuery,
     answer: list(views.namespaceViewSchema, "Namespace"),
     wanted: LIST_CLAIMS,
     namespacesOf: namespaceOfQuery,
     isTagged: true,
-    tell: ({ inspector, query, scope }) => inspector.namespacesIn(query.namespace, scope),
+    render: ({ inspector, query, scope }) => inspector.namespacesIn(query.namespace, scope),
   }),
   operation({
     id: "checkAddress",
     path: "/api/v1/check",
     summary: "Whether a VM of a namespace that asks for an address would be admitted now, and why not.",
-    params: noParams,
     query: parameters.checkQuery,
     answer: views.checkViewSchema,
     wanted: GET_CLAIMS,
     namespacesOf: namespaceOfQuery,
-    isTagged: false,
-    tell: ({ inspector, query, scope }) => inspector.check(query.mac, query.namespace, scope),
+    render: ({ inspector, query, scope }) => inspector.check(query.mac, query.namespace, scope),
   }),
   operation({
     id: "getStatus",
     path: "/api/v1/status",
     summary: "What this replica knows, in numbers.",
-    params: noParams,
-    query: parameters.noQuery,
     answer: views.statusViewSchema,
     wanted: LIST_POOLS,
-    isTagged: false,
-    tell: ({ inspector, viewers }) => inspector.status(viewers),
+    render: ({ inspector, viewers }) => inspector.status(viewers),
   }),
 ];
 
-/** Whether the names of all pools may be told. */
+/** Whether the user may see the names of all pools. */
 function mayList({ access, user }: { readonly access: ReaderAccess; readonly user: User }): Promise<boolean> {
   return access.mayDo(user, LIST_POOLS);
 }

@@ -1,5 +1,6 @@
 import type { TLSSocket } from "node:tls";
 import type { FastifyRequest } from "fastify";
+import { LRUCache } from "lru-cache";
 import { MAC_POOL_GROUP, MAC_POOL_TOKEN_HEADER } from "../../../api/names.ts";
 import { userOfCertificate } from "../../../kube/access/certificate-user.ts";
 import { TooManyReviews } from "../../../kube/access/review-cache.ts";
@@ -7,11 +8,10 @@ import type { SubjectAccess } from "../../../kube/access/subject-access.ts";
 import type { TokenReviews } from "../../../kube/access/token-review.ts";
 import type { User } from "../../../kube/access/user.ts";
 import type { Clock } from "../../../kube/clock.ts";
-import { TokenBucket } from "../../../kube/queue/token-bucket.ts";
-import { Problem } from "../queries/problem.ts";
+import { type RateLimit, TokenBucket } from "../../../kube/queue/token-bucket.ts";
+import { shortText } from "../../../kube/short-text.ts";
 import { EVERYTHING, type Scope } from "../queries/scope.ts";
-import { SlowRefusals } from "./slow-refusals.ts";
-import { TokenBuckets } from "./token-buckets.ts";
+import { Problem } from "./problem.ts";
 
 /** Unknown tokens that the API server is asked about: of one client address, and of all. */
 const OF_ADDRESS = { perSecond: 5, burst: 20 };
@@ -24,7 +24,7 @@ const QUESTIONS_OF_USER = { perSecond: 30, burst: 300 };
 export interface ReaderAccessOptions {
   readonly tokens: Pick<TokenReviews, "userOf">;
   readonly access: Pick<SubjectAccess, "isAllowed">;
-  /** The user that other replicas are too; undefined where that can't be told. */
+  /** The user of all replicas; undefined where that is not known. */
   readonly self: () => Promise<User | undefined>;
   readonly clock: Clock;
 }
@@ -65,8 +65,10 @@ export class ReaderAccess {
       authorization === undefined
         ? userOfCertificate(request.raw.socket as TLSSocket)
         : await asked(() => this.#options.tokens.userOf(authorization, () => this.mayAsk(request.ip)));
-    if (user === undefined) throw unauthenticated();
-    return user;
+    if (user !== undefined) return user;
+    const detail =
+      "Send a bearer token that the API server knows, as Authorization: Bearer <token>, or connect with a client certificate of the cluster.";
+    throw new Problem("MACPOOL_UNAUTHENTICATED", detail);
   }
 
   /**
@@ -119,12 +121,6 @@ async function asked<T>(ask: () => Promise<T>): Promise<T> {
   }
 }
 
-function unauthenticated(): Problem {
-  const detail =
-    "Send a bearer token that the API server knows, as Authorization: Bearer <token>, or connect with a client certificate of the cluster.";
-  return new Problem("MACPOOL_UNAUTHENTICATED", detail);
-}
-
 /** Names no namespace: the reader may not know which one has what he asked for. */
 function forbidden({ username }: User, { verb, resource }: Wanted): Problem {
   const [where, hint] =
@@ -136,4 +132,51 @@ function forbidden({ username }: User, { verb, resource }: Wanted): Problem {
       : ["in the cluster", ""];
   const detail = `User ${JSON.stringify(username)} may not ${verb} ${resource}.${MAC_POOL_GROUP} ${where}. Ask for a role that allows it.${hint}`;
   return new Problem("MACPOOL_FORBIDDEN", detail);
+}
+
+/** Of strangers at one client address. */
+const PACE = { perSecond: 50, burst: 100 };
+/** One that waits, for five seconds at most, keeps its place among the requests under way. Further ones are sent at once. */
+const MAX_WAITING = 256;
+
+/** Delays the refusals of an address that is refused often, so that a stranger in a loop takes little time from admission. */
+export class SlowRefusals {
+  readonly #clock: Clock;
+  readonly #buckets = new TokenBuckets(PACE);
+  #waiting = 0;
+
+  constructor(clock: Clock) {
+    this.#clock = clock;
+  }
+
+  /** Resolves when the refusal may be sent. */
+  async turnOf(address: string): Promise<void> {
+    if (this.#waiting >= MAX_WAITING) return;
+    const waitMs = this.#buckets.of(address).takeMs(this.#clock.monotonicMs());
+    if (waitMs === 0) return;
+    this.#waiting += 1;
+    await this.#clock.sleep(waitMs);
+    this.#waiting -= 1;
+  }
+}
+
+const MAX_KEYS = 1_000;
+/** Names with the same beginning of this length share a bucket. */
+const MAX_KEY_CHARS = 253;
+
+/** The same limit for each user or client address. The least recently used buckets are forgotten. */
+class TokenBuckets {
+  readonly #limit: RateLimit;
+  readonly #buckets = new LRUCache<string, TokenBucket>({ max: MAX_KEYS });
+
+  constructor(limit: RateLimit) {
+    this.#limit = limit;
+  }
+
+  of(name: string): TokenBucket {
+    const key = shortText(name, MAX_KEY_CHARS);
+    const bucket = this.#buckets.get(key) ?? new TokenBucket(this.#limit);
+    this.#buckets.set(key, bucket);
+    return bucket;
+  }
 }

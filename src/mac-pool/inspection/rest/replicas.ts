@@ -1,11 +1,11 @@
-import { LRUCache } from "lru-cache";
 import { MAC_POOL_INSPECTION_PORT_NAME, MAC_POOL_SELECTOR } from "../../../api/names.ts";
 import type { Pod } from "../../../kube/client/built-in-kinds.ts";
 import type { KubeClient } from "../../../kube/client/client.ts";
 import { RESOURCES } from "../../../kube/client/resource.ts";
 import type { Clock } from "../../../kube/clock.ts";
 import type { Log } from "../../../kube/log.ts";
-import { keptFor } from "./kept-answer.ts";
+import { AnswerCache } from "./ttl-cache.ts";
+import type { ConsistencyView } from "./views.ts";
 
 const SELECTOR = Object.entries(MAC_POOL_SELECTOR)
   .map(([key, value]) => `${key}=${value}`)
@@ -13,9 +13,11 @@ const SELECTOR = Object.entries(MAC_POOL_SELECTOR)
 /** More replicas than anybody runs; each is a call for every question that needs all of them. */
 const MAX_REPLICAS = 8;
 const KEPT_MS = 2_000;
-/** More than there are watches, each of which asks about a namespace of its own. Each is a part of what the replicas remember. */
+/** More than there are watches, each of which may ask for a namespace of its own. An answer is a part of what the replicas remember. */
 const MAX_KEPT = 256;
 const TIMEOUT_MS = 1_000;
+/** Durations of a Lease without a renewal, after which nobody holds it. Clocks of machines differ. */
+const DURATIONS = 4;
 
 /** Another replica, and where its inspection listens. */
 export interface Replica {
@@ -42,36 +44,31 @@ export interface Answers {
 }
 
 /**
- * Asks the other replicas what only they know. They are found by their pods, which the pool may list anyway. An answer is kept for a
- * moment, so that many readers cost as much as one.
+ * Asks the other replicas what only they know. They are found by their pods, which the pool may list anyway.
  */
 export class Replicas {
   readonly #options: ReplicasOptions;
-  readonly #others: () => Promise<readonly Replica[]>;
-  readonly #kept = new LRUCache<string, Promise<Answers>>({ max: MAX_KEPT });
+  readonly #others: AnswerCache<readonly Replica[]>;
+  readonly #answers: AnswerCache<Answers>;
 
   constructor(options: ReplicasOptions) {
     this.#options = options;
-    this.#others = keptFor(KEPT_MS, options.clock, () => this.#listOthers());
+    this.#others = new AnswerCache(options.clock, { ttlMs: KEPT_MS, max: 1 });
+    this.#answers = new AnswerCache(options.clock, { ttlMs: KEPT_MS, max: MAX_KEPT });
   }
 
   ask(path: string): Promise<Answers> {
-    const known = this.#kept.get(path);
-    if (known !== undefined) return known;
-    const answers = this.#askAll(path);
-    this.#kept.set(path, answers);
-    this.#options.clock.after(KEPT_MS, () => {
-      if (this.#kept.peek(path) === answers) this.#kept.delete(path);
-    });
-    return answers;
+    return this.#answers.get(path, () => this.#askAll(path));
   }
 
   async #askAll(path: string): Promise<Answers> {
     const { ask, log } = this.#options;
-    const others = await this.#others().catch((error: unknown) => {
-      log.warn({ err: error }, "could not list the other replicas");
-      return undefined;
-    });
+    const others = await this.#others
+      .get("", () => this.#listOthers())
+      .catch((error: unknown) => {
+        log.warn({ err: error }, "could not list the other replicas");
+        return undefined;
+      });
     if (others === undefined) return { answers: [], missing: ["*"] };
     const signal = AbortSignal.timeout(TIMEOUT_MS);
     const asked = await Promise.all(
@@ -107,4 +104,25 @@ function replicaOf({ metadata, spec, status }: Pod): Replica | undefined {
   const host = status?.podIP;
   if (host === undefined || port === undefined || metadata.name === undefined) return undefined;
   return { name: metadata.name, host, port };
+}
+
+/** Who holds a Lease; null when nobody does. */
+export function leaderBy(
+  client: KubeClient,
+  lease: { readonly name: string; readonly namespace: string },
+  clock: Clock,
+): () => Promise<ConsistencyView["leader"]> {
+  const kept = new AnswerCache<ConsistencyView["leader"]>(clock, { ttlMs: KEPT_MS, max: 1 });
+  const read = async (): Promise<ConsistencyView["leader"]> => {
+    const { spec } = await client.get(RESOURCES.leases, lease, { timeoutMs: TIMEOUT_MS });
+    const { holderIdentity, acquireTime, renewTime, leaseDurationSeconds } = spec ?? {};
+    const silentMs = clock.now() - (Date.parse(renewTime ?? "") || 0);
+    if (!holderIdentity || silentMs > DURATIONS * (leaseDurationSeconds ?? 0) * 1000) return null;
+    return {
+      identity: holderIdentity,
+      ...(acquireTime ? { since: acquireTime } : {}),
+      ...(renewTime ? { renewed: renewTime } : {}),
+    };
+  };
+  return () => kept.get("", read);
 }

@@ -3,6 +3,7 @@
  * Refusals are RFC 9457 problems with a stable code.
  */
 
+import type { EventEmitter } from "node:events";
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import { MAC_POOL_TOKEN_HEADER } from "../../../api/names.ts";
 import type { User } from "../../../kube/access/user.ts";
@@ -12,18 +13,24 @@ import { HttpError } from "../../../kube/http/http-error.ts";
 import { YieldPerRequest } from "../../../kube/http/yield-per-request.ts";
 import type { Log } from "../../../kube/log.ts";
 import type { Inspector } from "../queries/inspector.ts";
-import { Problem } from "../queries/problem.ts";
 import { Watches } from "../watch/watches.ts";
-import { AnswerPlaces } from "./answer-places.ts";
-import { jsonOf } from "./json-of.ts";
+import { jsonOf, WrittenAnswer } from "./answer-body.ts";
 import { openApiDocument } from "./openapi.ts";
 import { OPERATIONS, type Operation, type Question } from "./operations.ts";
-import { answerProblem } from "./problem-answer.ts";
-import { readParameters } from "./read-parameters.ts";
+import { readParameters } from "./parameters.ts";
+import { answerProblem, Problem } from "./problem.ts";
 import type { ReaderAccess } from "./reader-access.ts";
-import { SharedAnswers, WrittenAnswer } from "./written-answer.ts";
+import { TtlCache } from "./ttl-cache.ts";
 
 const TIMEOUT_MS = 30_000;
+/** Shared answers: the longest of all, which a page asks for every four seconds. */
+const SHARED_MS = 1_000;
+/** Of 1.5 MB at most. */
+const MAX_SHARED = 16;
+
+/** Fifty pages may ask at one moment. The longest answer has 1.5 MB, which a client that reads slowly keeps in memory. */
+const MAX_ANSWERS = 64;
+const MAX_OF_USER = 32;
 
 export interface InspectionOptions {
   readonly inspector: Inspector;
@@ -40,42 +47,38 @@ export function routeInspection(app: FastifyInstance, options: InspectionOptions
   const { inspector, access, clock, hold, log } = options;
   const watches = new Watches({ clock, hold, bookmark: () => inspector.feeds.bookmark() });
   const places = new AnswerPlaces();
-  const shared = new SharedAnswers(clock);
-  // Admission is answered by the same thread, and whoever asks here may send many questions at one moment.
+  const shared = new TtlCache<WrittenAnswer>(clock, {
+    ttlMs: SHARED_MS,
+    max: MAX_SHARED,
+    onDrop: (written) => written.end(),
+  });
+  // Admission has the same thread, and a reader may send many questions at once.
   const yielding = new YieldPerRequest();
   app.addHook("onRequest", () => yielding.next());
   const errorHandler = (thrown: Error, request: FastifyRequest, reply: FastifyReply): void => {
     answerProblem(reply, problemOf(thrown, request, log));
   };
   for (const operation of OPERATIONS) {
+    const ask = (request: FastifyRequest, user: User) => questionOf(operation, request, user, watches.size, options);
     app.get(operation.path, { errorHandler }, async (request, reply) => {
       const user = await access.userOf(request);
       await access.admit(user);
-      const question = await questionOf(operation, request, user, { ...options, viewers: watches.size });
-      if (operation.watch !== undefined && isWatched(question.query)) {
-        const { since } = question.query as { readonly since?: string };
-        const lastId = textOf(request.headers["last-event-id"]) ?? since;
-        // What it tells was made for the scope of its beginning.
+      const question = await ask(request, user);
+      const { watch, since } = question.query as { readonly watch?: boolean; readonly since?: string };
+      if (operation.watch !== undefined && watch === true) {
+        const stream = operation.watch.bind(operation, question, textOf(request.headers["last-event-id"]) ?? since);
+        // A watch sends what the scope at its beginning allows, so it ends when the user has another scope.
         const isAllowed = async (): Promise<boolean> => {
-          const again = await access.userOf(request);
-          const { scope } = await questionOf(operation, request, again, { ...options, viewers: watches.size });
+          const { scope } = await ask(request, await access.userOf(request));
           return scope.namespace === question.scope.namespace;
         };
-        watches.open(
-          reply,
-          question.user,
-          isAllowed,
-          (sink) => operation.watch?.(question, lastId, sink) ?? (() => {}),
-        );
+        watches.open(reply, user, isAllowed, stream);
         return reply;
       }
       places.take(reply.raw, user.username);
-      setHandlerDeadline(
-        reply,
-        TIMEOUT_MS,
-        () => new HttpError(503, `no answer within ${TIMEOUT_MS / 1000} s: try again`),
-      );
-      return tell(operation, question, request, reply, shared);
+      const late = `no answer within ${TIMEOUT_MS / 1000} s: try again`;
+      setHandlerDeadline(reply, TIMEOUT_MS, () => new HttpError(503, late));
+      return answer(operation, question, request, reply, shared);
     });
   }
   const document = JSON.stringify(openApiDocument());
@@ -84,63 +87,54 @@ export function routeInspection(app: FastifyInstance, options: InspectionOptions
   );
 }
 
-async function tell(
-  operation: Operation,
+async function answer(
+  { id, isTagged, isShared, render }: Operation,
   question: Question<unknown, unknown>,
   request: FastifyRequest,
   reply: FastifyReply,
-  shared: SharedAnswers,
+  shared: TtlCache<WrittenAnswer>,
 ): Promise<unknown> {
   const { params, query, scope, inspector } = question;
-  const { id, isTagged, sharedForMs } = operation;
-  const key = sharedForMs === undefined ? undefined : JSON.stringify([id, params, query, scope]);
-  const told = key === undefined ? undefined : shared.find(key);
-  const tag = told?.tag ?? inspector.tagFor(scope);
+  const key = isShared ? JSON.stringify([id, params, query, scope]) : undefined;
+  const known = key === undefined ? undefined : shared.find(key);
+  const tag = known?.tag ?? inspector.tagFor(scope);
   // Before the tag is compared: a token that has expired since is a refusal, whatever the reader has kept.
-  const answer = told ?? (await operation.tell(question));
+  const view = known ?? (await render(question));
   reply.header("cache-control", "private, no-cache").header("vary", `authorization, ${MAC_POOL_TOKEN_HEADER}`);
   if (isTagged) {
     reply.header("etag", tag);
     if (isKnown(request.headers["if-none-match"], tag)) return reply.code(304).send();
   }
-  const written = answer instanceof WrittenAnswer ? answer : new WrittenAnswer(tag, jsonOf(answer));
-  const isShared = told !== undefined || (key !== undefined && shared.add(key, written, sharedForMs));
+  const written = view instanceof WrittenAnswer ? view : new WrittenAnswer(tag, jsonOf(view));
+  if (key !== undefined && shared.find(key) === undefined) shared.add(key, written);
   const bytes = await written.readBy(reply.raw);
-  if (!isShared) written.end();
+  if (key === undefined || shared.find(key) !== written) written.end();
   return reply.type("application/json").send(bytes);
 }
 
-/** To be asked when it is known who asks: a stranger learns nothing about how to ask. */
+/** Called with a known user only, because a refusal says how to ask. */
 async function questionOf(
-  { params, query, wanted, namespacesOf }: Operation,
+  operation: Operation,
   request: FastifyRequest,
   user: User,
-  {
-    inspector,
-    access,
-    readiness,
-    viewers,
-  }: Pick<InspectionOptions, "inspector" | "access" | "readiness"> & {
-    readonly viewers: number;
-  },
+  viewers: number,
+  { inspector, access, readiness }: InspectionOptions,
 ): Promise<Question<unknown, unknown>> {
   const ready = readiness();
   if (ready !== true) throw new Problem("MACPOOL_NOT_READY", `This replica can't answer yet (${ready}): try again.`);
-  const [path, asks] = [readParameters(params, request.params), readParameters(query, request.query)];
-  const asked = { params: path, query: asks, inspector };
-  const scope = await access.scope(user, wanted, namespacesOf?.(asked) ?? []);
-  return { ...asked, user, scope, access, viewers };
+  const params = readParameters(operation.params, request.params);
+  const query = readParameters(operation.query, request.query);
+  const namespaces = operation.namespacesOf?.({ params, query, inspector }) ?? [];
+  const scope = await access.scope(user, operation.wanted, namespaces);
+  return { params, query, inspector, user, scope, access, viewers };
 }
-
-const isWatched = (query: unknown): boolean => (query as { readonly watch?: boolean }).watch === true;
 
 /** Proxies that change the bytes of an answer, to compress it, weaken its tag. */
 function isKnown(known: string | undefined, tag: string): boolean {
   return known?.split(",").some((one) => one.trim().replace(/^W\//, "") === tag) ?? false;
 }
 
-const textOf = (header: string | string[] | undefined): string | undefined =>
-  Array.isArray(header) ? header[0] : header;
+const textOf = (header: string | string[] | undefined): string | undefined => [header].flat()[0];
 
 function problemOf(thrown: Error, request: FastifyRequest, log: Log): Problem {
   if (thrown instanceof Problem) return thrown;
@@ -149,4 +143,20 @@ function problemOf(thrown: Error, request: FastifyRequest, log: Log): Problem {
   }
   log.error({ err: thrown, path: request.url }, "a question could not be answered");
   return new Problem("MACPOOL_INTERNAL", "The question could not be answered: the log of this replica says why.");
+}
+
+/** The answers under way. Only known users take places, so strangers can't keep them out. */
+export class AnswerPlaces {
+  readonly #users = new Map<EventEmitter, string>();
+
+  /** Keeps a place until the response is closed. Throws a Problem when none is free. */
+  take(response: EventEmitter, username: string): void {
+    const ofUser = [...this.#users.values()].filter((other) => other === username).length;
+    if (this.#users.size >= MAX_ANSWERS || ofUser >= MAX_OF_USER) {
+      const whose = ofUser >= MAX_OF_USER ? ` ${ofUser} of them are for you.` : "";
+      throw new Problem("MACPOOL_BUSY", `Too many answers are under way.${whose} Try again in a second.`);
+    }
+    this.#users.set(response, username);
+    response.once("close", () => this.#users.delete(response));
+  }
 }

@@ -128,11 +128,9 @@ export const mapViewSchema = z
   .meta({ id: "Map" });
 export type MapView = z.infer<typeof mapViewSchema>;
 
-const STORY_EVENTS = ["created", "allocated", "bound", "refused", "shared", "released"] as const;
-
 const storyEntryViewSchema = z.object({
   at: time,
-  what: z.enum(STORY_EVENTS),
+  what: z.enum(["created", "allocated", "bound", "refused", "shared", "released"]),
   code: z.string().exactOptional().describe("Of a refusal, as of a denial."),
   mac: mac.exactOptional(),
   interface: z.string().exactOptional(),

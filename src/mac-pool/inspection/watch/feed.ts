@@ -1,10 +1,10 @@
 import type { WatchEventView } from "../rest/envelopes.ts";
 
-/** Changes that are kept for those who come back: more than a replica sees in the seconds in which a connection is made anew. */
+/** Changes kept for viewers who resume: more than a replica sees while a connection is made anew. */
 const MAX_KEPT = 4_096;
-/** In parts, as `partsOf` counts; a part of a claim has 2 kB at most. Fewer large changes are kept than small ones. */
+/** The size of all kept changes, in parts, as `partsOf` counts them. A part of a claim has 2 kB at most. */
 const MAX_PARTS = 16_384;
-/** Changes are told together: many viewers of a busy pool cost one write each per interval. */
+/** Changes are sent together: a viewer of a busy pool costs one write an interval. */
 const FLUSH_MS = 200;
 
 export interface Sink {
@@ -21,28 +21,25 @@ interface Entry<T> {
   readonly parts: number;
 }
 
-/**
- * What viewers with the same key are told of a change, empty where they do not see it. For those who are told at the same
- * time, and no longer: filters are as many as readers make up.
- */
+/** The text of a change by the key of subscriptions; empty where the change is not seen. Kept for one round of sending only. */
 type Texts = Map<Entry<unknown>, Map<string, string>>;
 
 interface Viewer<T> {
   readonly sink: Sink;
-  readonly look: Look<T>;
-  /** Revision up to which it has been told. */
+  readonly subscription: Subscription<T>;
+  /** Revision up to which changes were sent. */
   at: number;
   /** Changes wait until it has all items. */
   isListing: boolean;
 }
 
-/** How viewers look at changes. */
-export interface Look<T> {
-  /** Viewers with the same key are told the same. */
+/** What a viewer sees of the changes. */
+export interface Subscription<T> {
+  /** Viewers with the same key see the same. */
   readonly key: string;
-  /** The namespace that limits what they see. IDs of one scope are not for another. */
+  /** The namespace that limits what the viewer sees. An ID of one scope is not valid in another. */
   readonly scope?: string | undefined;
-  /** A change as they see it; undefined where they do not. */
+  /** A change as the viewer sees it; undefined where it is not seen. */
   readonly eventOf: (change: T) => WatchEventView<unknown> | undefined;
   /** The items as they are now, in pieces, for those who want them before the changes. */
   readonly items?: (() => Iterable<readonly unknown[]>) | undefined;
@@ -50,21 +47,18 @@ export interface Look<T> {
   readonly partial?: () => readonly string[];
 }
 
-export interface FeedOptions {
-  /** Tells this feed from those of other processes, and from other feeds: their IDs can't be resumed. */
+export interface FeedOptions<T> {
+  /** A name of this feed in this process only, so that IDs of other feeds and processes can't be resumed. */
   readonly boot: string;
   readonly revision: () => number;
   /** Calls back after a time. */
   readonly after: (ms: number, call: () => void) => void;
   readonly max?: number;
-}
-
-export interface Sized<T> {
   /** How large a change is, in parts. */
   readonly partsOf?: (change: T) => number;
 }
 
-/** What a viewer knows who has everything up to a revision; quoted, the ETag of a list. */
+/** The ID of the state at a revision; quoted, the ETag of a list. */
 export function feedId(boot: string, revision: number, scope: string | undefined): string {
   return `${boot}-${revision}${scope === undefined ? "" : `.${scope}`}`;
 }
@@ -72,11 +66,11 @@ export function feedId(boot: string, revision: number, scope: string | undefined
 const ID = /^(?:W\/)?"?([0-9a-z]+(?:\.\d+)?)-(\d{1,15})(?:\.([-0-9a-z]+))?"?$/;
 
 /**
- * Server-sent events about one kind of thing. IDs are those of `feedId`. Who resumes is told what he has missed; when that is
- * not known any more he gets RESET, as does everybody who does not resume: then all items if he wants them, else he lists anew.
+ * Server-sent events about one kind of thing. IDs are those of `feedId`. A viewer who resumes is sent the changes since then. A
+ * new viewer, and one whose changes are not kept any more, is sent RESET, and then all items where the subscription has them.
  */
 export class Feed<T> {
-  readonly #options: FeedOptions & Sized<T>;
+  readonly #options: FeedOptions<T>;
   readonly #max: number;
   readonly #entries: Entry<T>[] = [];
   readonly #viewers = new Set<Viewer<T>>();
@@ -85,7 +79,7 @@ export class Feed<T> {
   #isScheduled = false;
   #parts = 0;
 
-  constructor(options: FeedOptions & Sized<T>) {
+  constructor(options: FeedOptions<T>) {
     this.#options = options;
     this.#max = options.max ?? MAX_KEPT;
     this.#forgotten = options.revision();
@@ -100,30 +94,27 @@ export class Feed<T> {
     const parts = this.#options.partsOf?.(change) ?? 1;
     this.#entries.push({ revision: this.#options.revision(), change, parts });
     this.#parts += parts;
-    while (this.#isFull()) this.#forgetFirst();
+    while (this.#entries.length > this.#max || (this.#parts > MAX_PARTS && this.#entries.length > 1))
+      this.#forgetFirst();
     if (this.#isScheduled || this.#viewers.size === 0) return;
     this.#isScheduled = true;
     this.#options.after(FLUSH_MS, () => {
       this.#isScheduled = false;
-      this.#tellAll();
+      this.#sendAll();
     });
   }
 
-  #isFull(): boolean {
-    return this.#entries.length > this.#max || (this.#parts > MAX_PARTS && this.#entries.length > 1);
-  }
-
-  /** Viewers are told of it before. */
+  /** It is sent before. */
   #forgetFirst(): void {
     const next = this.#entries[0]?.revision ?? 0;
-    const isUntold = ({ isListing, at }: Viewer<T>): boolean => !isListing && at < next;
-    if ([...this.#viewers].some(isUntold)) this.#tellAll();
+    const isBehind = ({ isListing, at }: Viewer<T>): boolean => !isListing && at < next;
+    if ([...this.#viewers].some(isBehind)) this.#sendAll();
     const first = this.#entries.shift();
     this.#parts -= first?.parts ?? 0;
     this.#forgotten = first?.revision ?? this.#forgotten;
   }
 
-  /** Nobody resumes what happened so far. To be called after the revision has grown, while nobody watches. */
+  /** Nobody can resume from before. To be called after the revision has grown, while nobody watches. */
   forget(): void {
     this.#entries.length = 0;
     this.#parts = 0;
@@ -131,36 +122,36 @@ export class Feed<T> {
   }
 
   /** The returned function ends it. `lastId`: of the last event, or of the list, that the viewer knows. */
-  watch(lastId: string | undefined, look: Look<T>, sink: Sink): () => void {
-    const since = this.#revisionOf(lastId, look);
-    const viewer = { sink, look, at: since ?? this.#options.revision(), isListing: false };
+  watch(lastId: string | undefined, subscription: Subscription<T>, sink: Sink): () => void {
+    const since = this.#revisionOf(lastId, subscription);
+    const viewer = { sink, subscription, at: since ?? this.#options.revision(), isListing: false };
     this.#viewers.add(viewer);
     if (since !== undefined) {
-      this.#write(viewer, eventText({ type: "BOOKMARK" }, this.#idAt(since, look)));
-      this.#tell(viewer);
-    } else if (look.items === undefined) {
-      this.#write(viewer, eventText({ type: "RESET" }, this.#idAt(viewer.at, look)));
+      this.#write(viewer, eventText({ type: "BOOKMARK" }, this.#idAt(since, subscription)));
+      this.#send(viewer);
+    } else if (subscription.items === undefined) {
+      this.#write(viewer, eventText({ type: "RESET" }, this.#idAt(viewer.at, subscription)));
     } else {
-      this.#list(viewer, look.items).catch(() => this.#drop(viewer));
+      this.#list(viewer, subscription.items).catch(() => this.#drop(viewer));
     }
     return () => this.#viewers.delete(viewer);
   }
 
   /** Shows each viewer that the connection lives, and where it stands. */
   bookmark(): void {
-    this.#tellAll();
+    this.#sendAll();
     for (const viewer of [...this.#viewers]) {
       if (viewer.isListing) continue;
-      this.#write(viewer, eventText({ type: "BOOKMARK" }, this.#idAt(this.#options.revision(), viewer.look)));
+      this.#write(viewer, eventText({ type: "BOOKMARK" }, this.#idAt(this.#options.revision(), viewer.subscription)));
     }
   }
 
   /**
-   * What changes while the items are told is told after them, so that it does not matter which of them are told as they were
-   * before. Until the last item the ID is one that nobody resumes with: half a list is none.
+   * Changes during the list are sent after it, so an item may be sent as it was before its change. The events of the list have
+   * an ID that can't be resumed: half a list is none.
    */
   async #list(viewer: Viewer<T>, items: () => Iterable<readonly unknown[]>): Promise<void> {
-    const { sink, look } = viewer;
+    const { sink, subscription } = viewer;
     const id = `${this.#options.boot}-list`;
     viewer.isListing = true;
     do {
@@ -173,49 +164,48 @@ export class Feed<T> {
       }
     } while (this.#forgotten > viewer.at);
     viewer.isListing = false;
-    const partial = look.partial?.() ?? [];
+    const partial = subscription.partial?.() ?? [];
     const end = { type: "BOOKMARK", ...(partial.length === 0 ? {} : { partial }) } as const;
-    this.#write(viewer, eventText(end, this.#idAt(viewer.at, look)));
-    this.#tell(viewer);
+    this.#write(viewer, eventText(end, this.#idAt(viewer.at, subscription)));
+    this.#send(viewer);
   }
 
-  #idAt(revision: number, { scope }: Look<T>): string {
+  #idAt(revision: number, { scope }: Subscription<T>): string {
     return feedId(this.#options.boot, revision, scope);
   }
 
-  #revisionOf(id: string | undefined, look: Look<T>): number | undefined {
+  #revisionOf(id: string | undefined, subscription: Subscription<T>): number | undefined {
     const { boot, revision } = this.#options;
     const [, madeBy, text, scope] = ID.exec(id ?? "") ?? [];
     const since = Number(text);
-    const isOwn = madeBy === boot && scope === look.scope;
+    const isOwn = madeBy === boot && scope === subscription.scope;
     return isOwn && since >= this.#forgotten && since <= revision() ? since : undefined;
   }
 
-  #tellAll(): void {
+  #sendAll(): void {
     const texts: Texts = new Map();
-    for (const viewer of [...this.#viewers]) this.#tell(viewer, texts);
+    for (const viewer of [...this.#viewers]) this.#send(viewer, texts);
   }
 
-  #tell(viewer: Viewer<T>, texts: Texts = new Map()): void {
+  #send(viewer: Viewer<T>, texts: Texts = new Map()): void {
     const last = this.#entries.at(-1);
     if (viewer.isListing || last === undefined || last.revision <= viewer.at) return;
     const first = this.#entries.findLastIndex(({ revision }) => revision <= viewer.at) + 1;
     let text = "";
     for (let at = first; at < this.#entries.length; at++) {
-      text += this.#textOf(this.#entries[at] as Entry<T>, viewer.look, texts);
+      text += this.#textOf(this.#entries[at] as Entry<T>, viewer.subscription, texts);
     }
     viewer.at = last.revision;
     if (text !== "") this.#write(viewer, text);
   }
 
-  #textOf(entry: Entry<T>, look: Look<T>, texts: Texts): string {
+  #textOf(entry: Entry<T>, subscription: Subscription<T>, texts: Texts): string {
     const ofEntry = texts.get(entry) ?? new Map<string, string>();
-    const known = ofEntry.get(look.key);
+    const known = ofEntry.get(subscription.key);
     if (known !== undefined) return known;
-    const { revision, change } = entry;
-    const event = look.eventOf(change);
-    const text = event === undefined ? "" : eventText(event, this.#idAt(revision, look));
-    texts.set(entry, ofEntry.set(look.key, text));
+    const event = subscription.eventOf(entry.change);
+    const text = event === undefined ? "" : eventText(event, this.#idAt(entry.revision, subscription));
+    texts.set(entry, ofEntry.set(subscription.key, text));
     return text;
   }
 
@@ -229,7 +219,7 @@ export class Feed<T> {
   }
 }
 
-/** JSON has no line break, so that an event is one line of data. */
+/** JSON has no line break, so an event is one line of data. */
 function eventText(event: WatchEventView<unknown>, id: string): string {
   return `id: ${id}\ndata: ${JSON.stringify(event)}\n\n`;
 }

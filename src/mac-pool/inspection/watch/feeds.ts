@@ -1,10 +1,10 @@
 import type { Clock } from "../../../kube/clock.ts";
-import type { Catalog, ClaimChange, ToldClaim } from "../queries/catalog.ts";
+import type { Catalog, ClaimChange, ClaimState } from "../queries/catalog.ts";
 import type { ClaimFilter } from "../queries/claim-filter.ts";
 import type { ClaimQueries } from "../queries/claims.ts";
-import type { CollisionQueries } from "../queries/collisions.ts";
+import { collisionViews } from "../queries/collisions.ts";
 import type { DenialQueries } from "../queries/denials.ts";
-import type { PoolQueries } from "../queries/pools.ts";
+import { poolViews } from "../queries/pools.ts";
 import type { Scope } from "../queries/scope.ts";
 import type { ListView, WatchEventView } from "../rest/envelopes.ts";
 import type { CollisionView, DenialView, PoolView } from "../rest/views.ts";
@@ -14,16 +14,14 @@ import { type KeyOf, SnapshotFeed } from "./snapshot-feed.ts";
 export interface FeedsOptions {
   readonly catalog: Catalog;
   readonly claims: ClaimQueries;
-  readonly pools: PoolQueries;
-  readonly collisions: CollisionQueries;
   readonly denials: DenialQueries;
   readonly boot: string;
   readonly clock: Clock;
 }
 
-/** How somebody begins to watch. */
+/** How a watch begins. */
 export interface WatchStart {
-  /** ID of the last event that he knows. */
+  /** ID of the last event that the viewer knows. */
   readonly lastId: string | undefined;
   readonly sendInitialEvents?: boolean | undefined;
 }
@@ -67,27 +65,24 @@ export class Feeds {
       return { type: was ? (is ? "MODIFIED" : "DELETED") : "ADDED", object: claims.view(claim, scope, phase) };
     };
     const items = sendInitialEvents === true ? () => claims.pieces(wanted, scope) : undefined;
-    const look = { key: JSON.stringify([scope.namespace, wanted]), scope: scope.namespace, eventOf, items };
-    return this.#claims.watch(lastId, look, sink);
+    const subscription = { key: JSON.stringify([scope.namespace, wanted]), scope: scope.namespace, eventOf, items };
+    return this.#claims.watch(lastId, subscription, sink);
   }
 
   pools(start: WatchStart, sink: Sink): () => void {
-    const { pools } = this.#options;
-    const list = () => pools.list();
+    const list = () => poolViews(this.#options.catalog);
     return this.#watch<PoolView>("pools", list, ({ name }) => name, start, sink);
   }
 
   collisions(namespace: string | undefined, scope: Scope, start: WatchStart, sink: Sink): () => void {
-    const { collisions } = this.#options;
     const key = JSON.stringify(["collisions", namespace, scope.namespace]);
-    const list = () => collisions.list(scope, namespace);
+    const list = () => collisionViews(this.#options.catalog, scope, namespace);
     return this.#watch<CollisionView>(key, list, ({ mac }) => mac, start, sink);
   }
 
   denials(namespace: string | undefined, scope: Scope, start: WatchStart, sink: Sink): () => void {
-    const { denials } = this.#options;
     const key = JSON.stringify(["denials", namespace, scope.namespace]);
-    const list = () => denials.merged({ namespace }, scope);
+    const list = () => this.#options.denials.merged({ namespace }, scope);
     return this.#watch<DenialView>(key, list, ({ id }) => id, start, sink);
   }
 
@@ -103,7 +98,7 @@ export class Feeds {
     const stop = feed.watch(lastId, sendInitialEvents, sink);
     return () => {
       stop();
-      // Another one may have taken its place, when the connection of a viewer whom it had dropped closes late.
+      // A new feed may have taken its place before the connection of a dropped viewer closes.
       if (feed.viewers === 0 && this.#snapshots.get(key) === feed) this.#snapshots.delete(key);
     };
   }
@@ -114,4 +109,4 @@ export class Feeds {
   }
 }
 
-const ownerCount = (told: ToldClaim | undefined): number => told?.claim.status?.owners.length ?? 0;
+const ownerCount = (state: ClaimState | undefined): number => state?.claim.status?.owners.length ?? 0;

@@ -1,36 +1,36 @@
 import type { ListView, WatchEventView } from "../rest/envelopes.ts";
 import { Feed, type FeedOptions, type Sink } from "./feed.ts";
 
-/** Whoever comes back later lists anew: the list is short, and there are as many feeds as filters. */
+/** A viewer who misses more lists anew: the list is short, and there are as many feeds as filters. */
 const MAX_KEPT = 64;
-/** How often a list is looked at while somebody watches it. */
+/** How often a list that somebody watches is made. */
 const INTERVAL_MS = 1_000;
 
 type Change = WatchEventView<unknown>;
 
-/** What tells one item of a list from the others. */
+/** Distinguishes the items of a list. */
 export type KeyOf<T> = (item: T) => string;
 
 type Snapshot<T> = Pick<ListView<T>, "items" | "partial">;
 
 /**
- * Tells the changes of a list that is short and made anew for each look: by its differences. Looks only while it is watched. Who
- * comes first waits for the first look, so that nothing is missed between what he lists and the first difference.
+ * Sends the changes of a short list that is made anew for each check: the differences from one list to the next. The list is
+ * made only while somebody watches. The first viewer waits for the first list, so no change is missed before it.
  */
 export class SnapshotFeed<T> {
   readonly #feed: Feed<Change>;
   readonly #list: () => Snapshot<T> | Promise<Snapshot<T>>;
   readonly #keyOf: KeyOf<T>;
-  readonly #after: FeedOptions["after"];
+  readonly #after: FeedOptions<Change>["after"];
   readonly #waiting = new Set<() => void>();
   #known: ReadonlyMap<string, { readonly item: T; readonly text: string }> | undefined;
   #partial: readonly string[] = [];
   #revision = 0;
-  #isLooking = false;
+  #isChecking = false;
 
   /** `boot`: of this feed alone. */
   constructor(
-    { boot, after }: Pick<FeedOptions, "boot" | "after">,
+    { boot, after }: Pick<FeedOptions<Change>, "boot" | "after">,
     list: () => Snapshot<T> | Promise<Snapshot<T>>,
     keyOf: KeyOf<T>,
   ) {
@@ -44,10 +44,10 @@ export class SnapshotFeed<T> {
     return this.#feed.viewers + this.#waiting.size;
   }
 
-  /** Everybody sees the same here: who may see what is for the list. */
+  /** All viewers of one feed see the same: the list has what they may see. */
   watch(lastId: string | undefined, sendInitialEvents: boolean, sink: Sink): () => void {
     const items = (): readonly T[][] => [[...(this.#known?.values() ?? [])].map(({ item }) => item)];
-    const look = {
+    const subscription = {
       key: "",
       eventOf: (change: Change): Change => change,
       partial: () => this.#partial,
@@ -55,14 +55,11 @@ export class SnapshotFeed<T> {
     };
     let stop = (): void => {};
     const join = (): void => {
-      stop = this.#feed.watch(lastId, look, sink);
+      stop = this.#feed.watch(lastId, subscription, sink);
     };
     if (this.#known === undefined) this.#waiting.add(join);
     else join();
-    if (!this.#isLooking) {
-      this.#isLooking = true;
-      void this.#look();
-    }
+    if (!this.#isChecking) void this.#check();
     return () => {
       this.#waiting.delete(join);
       stop();
@@ -73,32 +70,23 @@ export class SnapshotFeed<T> {
     this.#feed.bookmark();
   }
 
-  async #look(): Promise<void> {
-    const snapshot = await this.#listed();
-    if (snapshot !== undefined) this.#take(snapshot);
-    if (this.viewers > 0) this.#after(INTERVAL_MS, () => void this.#look());
-    else this.#rest();
-  }
-
-  /** Undefined where the list can't be had now. */
-  async #listed(): Promise<Snapshot<T> | undefined> {
+  async #check(): Promise<void> {
+    this.#isChecking = true;
     try {
-      return await this.#list();
+      const { items, partial = [] } = await this.#list();
+      this.#compare(items);
+      this.#partial = partial;
+      for (const join of this.#waiting) join();
+      this.#waiting.clear();
     } catch {
-      return undefined;
+      // The list can't be made now: the next check tries again.
     }
-  }
-
-  #take({ items, partial = [] }: Snapshot<T>): void {
-    this.#compare(items);
-    this.#partial = partial;
-    for (const join of this.#waiting) join();
-    this.#waiting.clear();
-  }
-
-  /** What changes from now on is not seen: nobody resumes over this time. */
-  #rest(): void {
-    this.#isLooking = false;
+    if (this.viewers > 0) {
+      this.#after(INTERVAL_MS, () => void this.#check());
+      return;
+    }
+    // Changes from now on are not seen, so nobody can resume over this time.
+    this.#isChecking = false;
     this.#known = undefined;
     this.#revision += 1;
     this.#feed.forget();

@@ -2,7 +2,7 @@ import type { ServerResponse } from "node:http";
 import type { FastifyReply } from "fastify";
 import type { User } from "../../../kube/access/user.ts";
 import type { Clock } from "../../../kube/clock.ts";
-import { Problem } from "../queries/problem.ts";
+import { Problem } from "../rest/problem.ts";
 import type { Sink } from "./feed.ts";
 
 const MAX_WATCHES = 128;
@@ -10,7 +10,7 @@ const MAX_WATCHES = 128;
 const MAX_OF_USER = 100;
 /** Below the time after which a connection on which no byte moves is closed, and proxies lose patience. */
 const BOOKMARK_MS = 15_000;
-/** A right or a token that ended ends a watch after this time and what access keeps. */
+/** How often the rights of a viewer are checked anew. What ReaderAccess keeps comes on top. */
 const RECHECK_MS = 60_000;
 /** What may wait for a viewer who reads too slowly, and for all of them, where one of them has more than its part. */
 const MAX_WAITING_BYTES = 1024 * 1024;
@@ -20,7 +20,7 @@ const PART_BYTES = MAX_WAITING_BYTES_IN_ALL / MAX_WATCHES;
 interface Watch {
   readonly sink: Sink;
   readonly raw: ServerResponse;
-  /** Whether the user still may see what this watch tells him. Throws a Problem where he may see nothing. */
+  /** Whether the user still may see what this watch sends. Throws a Problem where the user may see nothing. */
   readonly isAllowed: () => Promise<boolean>;
   checkedMs: number;
 }
@@ -120,7 +120,7 @@ export class Watches {
   }
 }
 
-/** Resolves in a turn of its own, so that a long answer to a quick reader leaves room for others. */
+/** Resolves in a later turn of the event loop: a long answer to a quick reader leaves time for others. */
 function drainOf(raw: ServerResponse): Promise<void> {
   return new Promise((resolve) => {
     if (raw.destroyed || !raw.writableNeedDrain) {

@@ -1,6 +1,6 @@
 import { formatMac, type Mac } from "../../../../src/api/mac.ts";
 import { conflict } from "../../../../src/mac-pool/claims/refusals.ts";
-import type { DenialLog } from "../../../../src/mac-pool/inspection/queries/denial-log.ts";
+import type { DenialLog } from "../../../../src/mac-pool/inspection/queries/denials.ts";
 import { Random } from "../../../support/random.ts";
 import { claimOf, FIRST, type InspectionBedOptions, instanceOf, owner, vmOf } from "../inspection-bed.ts";
 

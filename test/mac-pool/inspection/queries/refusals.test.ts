@@ -1,10 +1,10 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
-import { Problem } from "../../../../src/mac-pool/inspection/queries/problem.ts";
 import { problemSchema } from "../../../../src/mac-pool/inspection/rest/envelopes.ts";
 import { OPERATIONS } from "../../../../src/mac-pool/inspection/rest/operations.ts";
-import { readParameters } from "../../../../src/mac-pool/inspection/rest/read-parameters.ts";
+import { readParameters } from "../../../../src/mac-pool/inspection/rest/parameters.ts";
+import { Problem } from "../../../../src/mac-pool/inspection/rest/problem.ts";
 import type { RestAnswer } from "../../rest-client.ts";
 import { claimOf, FIRST, owner } from "../inspection-bed.ts";
 import { OTHER_REPLICA, RestBed } from "../rest/rest-bed.ts";

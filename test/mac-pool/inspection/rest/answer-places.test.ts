@@ -1,6 +1,6 @@
 import { EventEmitter } from "node:events";
 import { describe, expect, it } from "vitest";
-import { AnswerPlaces } from "../../../../src/mac-pool/inspection/rest/answer-places.ts";
+import { AnswerPlaces } from "../../../../src/mac-pool/inspection/rest/rest.ts";
 import { RestBed } from "./rest-bed.ts";
 
 const POOLS = { default: { ranges: [{ start: "02:5d:1c:00:00:00", end: "02:5d:1c:00:00:ff" }] } };

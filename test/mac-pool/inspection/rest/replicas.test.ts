@@ -1,8 +1,7 @@
 import { describe, expect, it } from "vitest";
 import type { KubeClient } from "../../../../src/kube/client/client.ts";
 import { silentLog } from "../../../../src/kube/log.ts";
-import { leaderBy } from "../../../../src/mac-pool/inspection/rest/leader.ts";
-import { Replicas } from "../../../../src/mac-pool/inspection/rest/replicas.ts";
+import { leaderBy, Replicas } from "../../../../src/mac-pool/inspection/rest/replicas.ts";
 import { ManualClock } from "../../../kube/support/manual-clock.ts";
 import { heldBytes } from "../../../support/held-bytes.ts";
 

@@ -1,7 +1,7 @@
 import type { User } from "../../../../src/kube/access/user.ts";
 import { HttpServer } from "../../../../src/kube/http/server.ts";
 import { silentLog } from "../../../../src/kube/log.ts";
-import { answerAsProblem } from "../../../../src/mac-pool/inspection/rest/problem-answer.ts";
+import { answerAsProblem } from "../../../../src/mac-pool/inspection/rest/problem.ts";
 import { ReaderAccess } from "../../../../src/mac-pool/inspection/rest/reader-access.ts";
 import { routeInspection } from "../../../../src/mac-pool/inspection/rest/rest.ts";
 import { INSPECTION_LIMITS } from "../../../../src/mac-pool/listeners.ts";

@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { SlowRefusals } from "../../../../src/mac-pool/inspection/rest/slow-refusals.ts";
+import { SlowRefusals } from "../../../../src/mac-pool/inspection/rest/reader-access.ts";
 import { ManualClock } from "../../../kube/support/manual-clock.ts";
 
 const AT_ONCE = 100;

@@ -1,9 +1,9 @@
 import { describe, expect, it } from "vitest";
-import { Feed, feedId, type Look } from "../../../../src/mac-pool/inspection/watch/feed.ts";
+import { Feed, feedId, type Subscription } from "../../../../src/mac-pool/inspection/watch/feed.ts";
 import { settle } from "../../../kube/support/manual-clock.ts";
 import { heldBytes } from "../../../support/held-bytes.ts";
 
-const LOOK: Look<string> = { key: "all", eventOf: (object) => ({ type: "ADDED", object }) };
+const LOOK: Subscription<string> = { key: "all", eventOf: (object) => ({ type: "ADDED", object }) };
 
 class Bed {
   revision = 0;

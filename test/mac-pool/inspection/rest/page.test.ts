@@ -5,7 +5,7 @@ import { gunzipSync } from "node:zlib";
 import { fastify } from "fastify";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { silentLog } from "../../../../src/kube/log.ts";
-import { readPage, routePage } from "../../../../src/mac-pool/inspection/queries/page.ts";
+import { readPage, routePage } from "../../../../src/mac-pool/inspection/rest/page.ts";
 
 const DOCUMENT = "<!doctype html><title>MAC pool</title>";
 

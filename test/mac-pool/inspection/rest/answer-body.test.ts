@@ -1,8 +1,8 @@
 import { EventEmitter } from "node:events";
+import fc from "fast-check";
 import { expect, it } from "vitest";
-import { SharedAnswers, WrittenAnswer } from "../../../../src/mac-pool/inspection/rest/written-answer.ts";
-
-const FOR_MS = 1_000;
+import { jsonOf, release, WrittenAnswer } from "../../../../src/mac-pool/inspection/rest/answer-body.ts";
+import { TtlCache } from "../../../../src/mac-pool/inspection/rest/ttl-cache.ts";
 
 class Response extends EventEmitter {
   closed = false;
@@ -20,7 +20,8 @@ function bed() {
     end = callback;
     return () => {};
   };
-  return { shared: new SharedAnswers({ after }), pass: () => end() };
+  const onDrop = (answer: WrittenAnswer): void => answer.end();
+  return { shared: new TtlCache<WrittenAnswer>({ after }, { ttlMs: 1_000, max: 1, onDrop }), pass: () => end() };
 }
 
 const written = (text = "{}"): WrittenAnswer =>
@@ -32,7 +33,7 @@ const isReleased = ({ buffer }: Buffer<ArrayBuffer>): boolean => buffer.byteLeng
 it("gives an answer back when its time is over and its last reader has gone, in either order", async () => {
   const { shared, pass } = bed();
   const answer = written();
-  expect(shared.add("map", answer, FOR_MS)).toBe(true);
+  shared.add("map", answer);
   expect(shared.find("map")).toBe(answer);
   const [first, second] = [new Response(), new Response()];
   const bytes = await answer.readBy(first);
@@ -46,23 +47,13 @@ it("gives an answer back when its time is over and its last reader has gone, in 
   expect(isReleased(bytes)).toBe(true);
 
   const unread = written();
-  shared.add("map", unread, FOR_MS);
+  shared.add("map", unread);
   const reader = new Response();
   const read = await unread.readBy(reader);
   reader.close();
   expect(isReleased(read)).toBe(false);
   pass();
   await expect.poll(() => isReleased(read)).toBe(true);
-});
-
-it("keeps neither a second answer to the same question nor one without a time", () => {
-  const { shared } = bed();
-  const first = written();
-  expect(shared.add("map", first, FOR_MS)).toBe(true);
-  expect(shared.add("map", written(), FOR_MS)).toBe(false);
-  expect(shared.find("map")).toBe(first);
-  expect(shared.add("list", written(), undefined)).toBe(false);
-  expect(shared.find("list")).toBeUndefined();
 });
 
 it("gives an answer back whose reader was gone before it was written", async () => {
@@ -78,4 +69,39 @@ it("throws to each reader what writing it threw", async () => {
   const answer = new WrittenAnswer('"tag"', Promise.reject(new Error("torn")));
   await expect(answer.readBy(new Response())).rejects.toThrow("torn");
   answer.end();
+});
+
+it("writes what JSON.stringify writes, also of items that are made when they are asked for", async () => {
+  const answer = fc.dictionary(fc.string(), fc.oneof(fc.jsonValue(), fc.constant(undefined)));
+  const run = async (one: Record<string, unknown>, items: readonly unknown[]): Promise<void> => {
+    expect((await jsonOf(one)).toString()).toBe(JSON.stringify(one));
+    const made = items.values().map((item) => ({ item }));
+    const whole = items.map((item) => ({ item }));
+    const answered = await jsonOf({ made, total: items.length });
+    expect(answered.toString()).toBe(JSON.stringify({ made: whole, total: items.length }));
+  };
+  const items = fc.array(fc.oneof(fc.string({ maxLength: 20_000 }), fc.jsonValue()));
+  await fc.assert(fc.asyncProperty(answer, items, run));
+});
+
+it("lets others have their turn while it writes a long list", async () => {
+  let turns = 0;
+  const items = Array.from({ length: 4096 }, (_, number) => ({ number }));
+  let isOver = false;
+  const other = (): void => {
+    turns += 1;
+    if (!isOver) setImmediate(other);
+  };
+  setImmediate(other);
+  const answered = await jsonOf({ items });
+  isOver = true;
+  expect(JSON.parse(answered.toString())).toEqual({ items });
+  expect(turns).toBeGreaterThan(8);
+});
+
+it("gives the memory of an answer back", async () => {
+  const bytes = await jsonOf({ total: 0 });
+  expect(bytes.buffer.byteLength).toBe(bytes.length);
+  release(bytes);
+  expect([bytes.length, bytes.buffer.detached]).toEqual([0, true]);
 });

@@ -6,8 +6,8 @@ const FIRST_BYTES = 16 * 1024;
 /** Of a character of a string, in UTF-8. */
 const MOST_BYTES = 3;
 
-/** An answer whose lists may make their items when they are asked for them. */
-export type Told<A> = { readonly [K in keyof A]: A[K] extends readonly (infer T)[] ? Iterable<T> : A[K] };
+/** An answer whose lists may make each item when it is read. */
+export type LazyLists<A> = { readonly [K in keyof A]: A[K] extends readonly (infer T)[] ? Iterable<T> : A[K] };
 
 /**
  * JSON of an answer, in memory of its own. The items of its lists are made, written and forgotten one by one: none of them
@@ -59,3 +59,50 @@ async function writeList(items: Iterable<unknown>, write: (piece: string) => voi
 
 const isList = (value: unknown): value is Iterable<unknown> =>
   typeof value === "object" && value !== null && Symbol.iterator in value;
+
+/** Whose close says that nobody reads any more. */
+export interface Reading {
+  readonly closed: boolean;
+  once(event: "close", listener: () => void): unknown;
+}
+
+/** The bytes of an answer, given back when nobody reads them and nobody else will. */
+export class WrittenAnswer {
+  readonly tag: string;
+  readonly #bytes: Promise<Buffer<ArrayBuffer>>;
+  #readers = 0;
+  #isOver = false;
+  #isReleased = false;
+
+  constructor(tag: string, bytes: Promise<Buffer<ArrayBuffer>>) {
+    this.tag = tag;
+    this.#bytes = bytes;
+  }
+
+  /** The bytes are good until the response is closed. Throws what writing them threw. */
+  async readBy(response: Reading): Promise<Buffer<ArrayBuffer>> {
+    this.#readers += 1;
+    const bytes = await this.#bytes;
+    const leave = (): void => {
+      this.#readers -= 1;
+      this.#releaseUnread(bytes);
+    };
+    if (response.closed) leave();
+    else response.once("close", leave);
+    return bytes;
+  }
+
+  /** Nobody else will read it. */
+  end(): void {
+    this.#isOver = true;
+    void this.#bytes.then((bytes) => this.#releaseUnread(bytes), ignore);
+  }
+
+  #releaseUnread(bytes: Buffer<ArrayBuffer>): void {
+    if (!this.#isOver || this.#readers > 0 || this.#isReleased) return;
+    this.#isReleased = true;
+    release(bytes);
+  }
+}
+
+function ignore(): void {}

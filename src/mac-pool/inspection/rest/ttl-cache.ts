@@ -1,0 +1,72 @@
+import { LRUCache } from "lru-cache";
+import type { Clock } from "../../../kube/clock.ts";
+
+export interface TtlCacheOptions<T> {
+  readonly ttlMs: number;
+  /** Most values; the one that was read least lately goes first. */
+  readonly max: number;
+  /** Most of the sizes of all values together; no limit unless given. */
+  readonly maxSize?: number;
+  /** Called with each value that is forgotten. */
+  readonly onDrop?: (value: T) => void;
+}
+
+/** Values that are forgotten after a time, read or not: nothing is kept longer than it may be read. */
+export class TtlCache<T extends object> {
+  readonly #clock: Pick<Clock, "after">;
+  readonly #ttlMs: number;
+  readonly #values: LRUCache<string, T>;
+
+  constructor(
+    clock: Pick<Clock, "after">,
+    { ttlMs, max, maxSize = Number.MAX_SAFE_INTEGER, onDrop }: TtlCacheOptions<T>,
+  ) {
+    this.#clock = clock;
+    this.#ttlMs = ttlMs;
+    this.#values = new LRUCache({ max, maxSize, ...(onDrop && { dispose: onDrop }) });
+  }
+
+  find(key: string): T | undefined {
+    return this.#values.get(key);
+  }
+
+  /** `size`: for `maxSize`. */
+  add(key: string, value: T, size = 1): void {
+    this.#values.set(key, value, { size });
+    this.#clock.after(this.#ttlMs, () => {
+      if (this.#values.peek(key) === value) this.#values.delete(key);
+    });
+  }
+}
+
+/** Answers that are made once for all who ask meanwhile, and then kept: many readers cost as much as one. Failures are kept too. */
+export class AnswerCache<A> {
+  readonly #made: TtlCache<Promise<A>>;
+  readonly #underWay = new Map<string, Promise<A>>();
+  readonly #sizeOf: (answer: A) => number;
+
+  constructor(
+    clock: Pick<Clock, "after">,
+    options: TtlCacheOptions<Promise<A>>,
+    sizeOf: (answer: A) => number = () => 0,
+  ) {
+    this.#made = new TtlCache(clock, options);
+    this.#sizeOf = sizeOf;
+  }
+
+  get(key: string, make: () => Promise<A>): Promise<A> {
+    const known = this.#underWay.get(key) ?? this.#made.find(key);
+    if (known !== undefined) return known;
+    const answer = make();
+    const keep = (size: number): void => {
+      this.#underWay.delete(key);
+      this.#made.add(key, answer, 1 + size);
+    };
+    this.#underWay.set(key, answer);
+    answer.then(
+      (made) => keep(this.#sizeOf(made)),
+      () => keep(0),
+    );
+    return answer;
+  }
+}
