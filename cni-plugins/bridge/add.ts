@@ -12,13 +12,13 @@ import { type Link, requireLink, setLinkUp } from "../netlink/link.ts";
 import { errnoOf, NetlinkSocket } from "../netlink/netlink-socket.ts";
 import type { Addresses } from "./addresses.ts";
 import type { Attachment } from "./attachment.ts";
+import { type RuleRecord, recordRules, removeRuleRecord } from "./attachment-rules.ts";
 import { type AddressingConfig, type BridgeConfig, readBridgeConfig } from "./config.ts";
 import { addAddresses, askIpam } from "./container-addresses.ts";
 import { addGatewayAddresses, enableForwarding, makeVlanGateway } from "./gateway.ts";
 import { masqueradeAddresses } from "./masquerade.ts";
 import { type LazyNetfilter, lazyNetfilter, withFeature } from "./netfilter.ts";
 import { putIntoVlans } from "./port-vlans.ts";
-import { type RuleRecord, recordRules, removeRuleRecord } from "./rule-record.ts";
 import { addSpoofCheck, removeSpoofCheck, requireChainNames } from "./spoof-check.ts";
 import { awaitPortUp, configurePort, createPair, keepQuiet, type Pair, readBack } from "./veth-pair.ts";
 

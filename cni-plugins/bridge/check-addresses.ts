@@ -26,7 +26,7 @@ export function addressFault(
   const expected = readAddressResult(request.config.object("prevResult"), request.version);
   const addresses = expected.ips.map(({ address }) => formatIpPrefix(address));
   const present = addressesOf(container, index);
-  const lost = addresses.find((one) => present[one] === undefined);
+  const lost = addresses.find((one) => !present.has(one));
   if (lost !== undefined) return `interface ${request.ifname} lost its address ${lost}`;
   const missing = missingRoute(container, expected);
   if (missing !== undefined) return `the route to ${formatIpPrefix(missing.destination)} is gone`;
@@ -49,7 +49,7 @@ export function gatewayFault({ request }: Call, node: NetlinkSocket, name: strin
     gateway === undefined ? [] : [{ address: gateway, length: address.length }],
   );
   const present = addressesOf(node, link.index);
-  const isLost = (one: IpPrefix) => present[formatIpPrefix(one)] === undefined;
+  const isLost = (one: IpPrefix) => !present.has(formatIpPrefix(one));
   const lost = wanted.find((one, at) => isLost(one) && !isReplaced(one, wanted.slice(at + 1)));
   return lost === undefined ? undefined : `${name} lost its gateway address ${formatIpPrefix(lost)}`;
 }
@@ -60,30 +60,26 @@ function isReplaced(one: IpPrefix, later: readonly IpPrefix[]): boolean {
 }
 
 /** The interface's addresses, as a result has them. */
-function addressesOf(socket: NetlinkSocket, index: number): Readonly<Record<string, true>> {
-  const present: Record<string, true> = {};
+function addressesOf(socket: NetlinkSocket, index: number): ReadonlySet<string> {
   const [answer] = socket.run(dumpAddresses(socket.batch(), AF_UNSPEC, index));
-  for (const message of answer?.messages ?? []) {
-    const one = readAddress(message);
-    if (one.index === index) present[formatIpPrefix(one)] = true;
-  }
-  return present;
+  const all = (answer?.messages ?? []).map(readAddress);
+  return new Set(all.filter((one) => one.index === index).map(formatIpPrefix));
 }
 
 function missingRoute(container: NetlinkSocket, { routes }: AddressResult): RouteConfig | undefined {
   if (routes.length === 0) return undefined;
-  const present: Record<string, RouteView[]> = {};
+  const present = new Map<string, RouteView[]>();
   for (const family of [AF_INET, AF_INET6]) {
     const [answer] = container.run(dumpRoutes(container.batch(), family));
     for (const message of answer?.messages ?? []) {
       const route = readRoute(message);
       const to = routeKey(family, route.destination, route.length);
-      present[to] = [...(present[to] ?? []), route];
+      present.set(to, [...(present.get(to) ?? []), route]);
     }
   }
   return routes.find(({ destination, gateway, table }) => {
     const network = networkOf(destination);
-    const found = present[routeKey(familyOf(network), network, destination.length)] ?? [];
+    const found = present.get(routeKey(familyOf(network), network, destination.length)) ?? [];
     return !found.some(
       (route) =>
         (gateway === undefined || route.gateways.some((one) => sameBytes(one, gateway))) &&

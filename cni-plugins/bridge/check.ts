@@ -142,8 +142,8 @@ function vlanFault(node: NetlinkSocket, { port, bridge, vlans, own }: CheckedVla
   const present = message === undefined ? [] : readPortVlans(message);
   const presentById = byId(present);
   const wantedById = byId(wantedVlans(vlans, own ? (bridge.bridgeVlans?.defaultVlan ?? 0) : 0));
-  for (const wanted of wantedById.filter((one) => one !== undefined)) {
-    const found = presentById[wanted.id];
+  for (const wanted of wantedById.values()) {
+    const found = presentById.get(wanted.id);
     if (found === undefined) return `${port.name} ${wanted.pvid ? "is not in" : "does not carry"} VLAN ${wanted.id}`;
     if (found.pvid !== wanted.pvid || found.untagged !== wanted.untagged) {
       return `${port.name} has VLAN ${wanted.id} as ${describe(found)}, not as ${describe(wanted)}`;
@@ -153,7 +153,7 @@ function vlanFault(node: NetlinkSocket, { port, bridge, vlans, own }: CheckedVla
     ...(vlans.preserveDefault || !own ? [bridge.bridgeVlans?.defaultVlan] : []),
     ...(own ? [] : [LEFT_BY_PREDECESSOR]),
   ];
-  const added = present.find(({ id }) => wantedById[id] === undefined && !left.includes(id));
+  const added = present.find(({ id }) => !wantedById.has(id) && !left.includes(id));
   return added === undefined ? undefined : `${port.name} carries VLAN ${added.id}, which ADD did not give it`;
 }
 
@@ -166,10 +166,8 @@ function wantedVlans(vlans: VlanConfig, defaultVlan: number): readonly PortVlan[
 }
 
 /** The last one of each number. */
-function byId(vlans: readonly PortVlan[]): readonly (PortVlan | undefined)[] {
-  const found: (PortVlan | undefined)[] = [];
-  for (const one of vlans) found[one.id] = one;
-  return found;
+function byId(vlans: readonly PortVlan[]): ReadonlyMap<number, PortVlan> {
+  return new Map(vlans.map((one) => [one.id, one]));
 }
 
 function describe({ pvid, untagged }: PortVlan): string {

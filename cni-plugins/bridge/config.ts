@@ -7,7 +7,6 @@ import { interfaceNameFault, newInterfaceNameFault } from "../cni/identifier.ts"
 import { requireMac } from "../cni/mac-address.ts";
 import { type Dns, readDns } from "../cni/result.ts";
 import { warnAboutKeys } from "./config-keys.ts";
-import { readIpamType } from "./ipam-type.ts";
 import { readVlans, type VlanConfig } from "./vlan-config.ts";
 
 type MasqueradeBackend = "iptables" | "nftables";
@@ -44,6 +43,9 @@ export interface BridgeConfig {
   readonly addressing: AddressingConfig | undefined;
   readonly dns: Dns;
 }
+
+/** Names under which nodes have this plugin. As an IPAM plugin it would start itself again and again. */
+const OWN_NAMES: readonly unknown[] = ["bridge", "cnv-bridge"];
 
 const DEFAULT_BRIDGE = "cni0";
 const MTU_MIN = 68;
@@ -112,6 +114,13 @@ function readAddressing(config: ConfigObject): AddressingConfig | undefined {
     detectDuplicates: config.boolean("enabledad"),
   };
   return ipam === "" ? undefined : addressing;
+}
+
+/** "" for none. */
+export function readIpamType(config: ConfigObject): string {
+  const type = config.object("ipam").string("type") ?? "";
+  if (type === "" || ![config.raw("type"), ...OWN_NAMES].includes(type)) return type;
+  throw new CniError(INVALID_CONFIG, `"ipam.type": "${type}" is this plugin itself: name an IPAM plugin`);
 }
 
 function readBackend(config: ConfigObject): MasqueradeBackend | undefined {

@@ -9,7 +9,7 @@ import { parseObject } from "../cni/json-object.ts";
 import type { Call } from "../cni/plugin.ts";
 import type { Request } from "../cni/request.ts";
 import { OWN_NETNS, type Syscalls } from "../native/syscalls.ts";
-import { readIpamType } from "./ipam-type.ts";
+import { readIpamType } from "./config.ts";
 
 export interface DelPlan {
   readonly spoofCheck: boolean;

@@ -17,11 +17,16 @@ import {
   hostInterfaceName,
   isAliasOfAnother,
 } from "./attachment.ts";
+import {
+  type RecordedRules,
+  readRuleRecord,
+  removeHalfWrittenRuleRecord,
+  removeRecordedRules,
+  removeUnrecordedRules,
+} from "./attachment-rules.ts";
 import { type DelPlan, planDel } from "./del-plan.ts";
 import { ErrorCollector } from "./error-collector.ts";
 import { lazyNetfilter, openNetfilter } from "./netfilter.ts";
-import { type RecordedRules, readRuleRecord, removeHalfWrittenRuleRecord, removeRecordedRules } from "./rule-record.ts";
-import { removeUnrecordedRules } from "./unrecorded-rules.ts";
 
 /** A concurrent ADD may make the pair after DEL looked for it, and lose its rules and addresses to DEL: all goes again. */
 const ROUNDS = 3;

@@ -8,13 +8,18 @@ import { isAmong, validAttachments } from "../cni/request.ts";
 import { deleteIfPresent, dumpLinks, readLink } from "../netlink/link.ts";
 import { NetlinkSocket } from "../netlink/netlink-socket.ts";
 import { type Attachment, attachmentOfAlias, hostInterfaceAlias } from "./attachment.ts";
+import {
+  type RecordedRules,
+  RULE_RECORD_DIRECTORY,
+  readRuleRecord,
+  removeRecordedRules,
+  removeUnrecordedRules,
+} from "./attachment-rules.ts";
+import { readIpamType } from "./config.ts";
 import { ErrorCollector } from "./error-collector.ts";
-import { readIpamType } from "./ipam-type.ts";
 import { collectIptablesMasquerade } from "./masquerade-iptables.ts";
 import { collectNftMasquerade } from "./masquerade-nftables.ts";
 import { lazyNetfilter, unlessFeatureIsMissing } from "./netfilter.ts";
-import { type RecordedRules, RULE_RECORD_DIRECTORY, readRuleRecord, removeRecordedRules } from "./rule-record.ts";
-import { removeUnrecordedRules } from "./unrecorded-rules.ts";
 
 const BY_NAME = { spoofCheck: false, masquerade: false, unasked: true };
 

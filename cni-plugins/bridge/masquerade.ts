@@ -2,11 +2,11 @@
 
 import type { Addition } from "./add.ts";
 import type { Addresses } from "./addresses.ts";
+import { type RuleRecord, readRuleRecord, recordRules, removeRuleRecord } from "./attachment-rules.ts";
 import type { AddressingConfig } from "./config.ts";
 import { addIptablesMasquerade, hasIptables, removeIptablesMasquerade } from "./masquerade-iptables.ts";
 import { addNftMasquerade, removeNftMasquerade } from "./masquerade-nftables.ts";
 import { withFeature } from "./netfilter.ts";
-import { type RuleRecord, readRuleRecord, recordRules, removeRuleRecord } from "./rule-record.ts";
 import type { Pair } from "./veth-pair.ts";
 
 /** A transaction is sent as a whole, and answered with each of its rules. */

@@ -45,8 +45,7 @@ export function accessVlan({ access }: VlanConfig, defaultVlan: number): number 
 }
 
 function readTrunk(config: ConfigObject): number[] {
-  // The executable's JavaScript has no Set.
-  const wanted: boolean[] = [];
+  const wanted = new Set<number>();
   for (const item of config.objects("vlanTrunk")) {
     const first = item.integer("minID", 1, VLAN_MAX);
     const last = item.integer("maxID", 1, VLAN_MAX);
@@ -56,11 +55,11 @@ function readTrunk(config: ConfigObject): number[] {
     }
     if (first !== undefined && last !== undefined) {
       if (last < first) throw new CniError(INVALID_CONFIG, `"vlanTrunk": minID ${first} is greater than maxID ${last}`);
-      for (let id = first; id <= last; id++) wanted[id] = true;
+      for (let id = first; id <= last; id++) wanted.add(id);
     }
-    if (single !== undefined) wanted[single] = true;
+    if (single !== undefined) wanted.add(single);
   }
-  return wanted.flatMap((is, id) => (is ? [id] : []));
+  return [...wanted].sort((a, b) => a - b);
 }
 
 export function isolatesNothing(bridge: string): string {

@@ -16,7 +16,8 @@ export type Warn = (text: string, kind: WarningKind) => void;
 export class ConfigObject {
   readonly #values: JsonObject;
   readonly #path: string;
-  readonly #keys: Record<string, string> = Object.create(null);
+  /** By their lower case. */
+  readonly #keys: ReadonlyMap<string, string>;
   readonly #warn: Warn;
 
   /** `path` is what messages put before a key: "" at the top, "runtimeConfig." below. */
@@ -24,7 +25,7 @@ export class ConfigObject {
     this.#values = values;
     this.#path = path;
     this.#warn = warn;
-    for (const key of Object.keys(values)) this.#keys[key.toLowerCase()] = key;
+    this.#keys = new Map(Object.keys(values).map((key) => [key.toLowerCase(), key]));
   }
 
   /** As they are spelled there. */
@@ -34,11 +35,11 @@ export class ConfigObject {
 
   /** Also where it is null. */
   has(key: string): boolean {
-    return this.#keys[key.toLowerCase()] !== undefined;
+    return this.#keys.has(key.toLowerCase());
   }
 
   raw(key: string): unknown {
-    const spelled = this.#keys[key.toLowerCase()];
+    const spelled = this.#keys.get(key.toLowerCase());
     return spelled === undefined ? undefined : (this.#values[spelled] ?? undefined);
   }
 

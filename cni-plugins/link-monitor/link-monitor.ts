@@ -40,10 +40,9 @@ export class LinkMonitor {
   readonly #stdin = new Uint8Array(256);
   readonly #report = new Uint8Array(REPORT_BYTES);
   /** The last line printed for each index: the kernel also announces changes that are not printed. */
-  #printed: Record<number, string> = {};
+  readonly #printed = new Map<number, string>();
   /** Changes of links that are not printed yet: the last message about each index. */
-  #held: Record<number, Message> = {};
-  #holds = false;
+  readonly #held = new Map<number, Message>();
   /** Not before. */
   #printHeldAt = 0;
   /** When to read the whole list again. */
@@ -83,7 +82,11 @@ export class LinkMonitor {
   #follow(): void {
     let heartbeatAt = this.#syscalls.monotonicMs() + this.#heartbeatMs;
     for (;;) {
-      const nextAt = Math.min(this.#resyncAt, heartbeatAt, this.#holds ? this.#printHeldAt : Number.POSITIVE_INFINITY);
+      const nextAt = Math.min(
+        this.#resyncAt,
+        heartbeatAt,
+        this.#held.size > 0 ? this.#printHeldAt : Number.POSITIVE_INFINITY,
+      );
       const restMs = Math.max(0, Math.ceil(nextAt - this.#syscalls.monotonicMs()));
       const waitedFor = [this.#events.fd, STDIN, STDOUT, this.#reports];
       const [events = 0, input = 0, output = 0, reports = 0] = this.#syscalls.poll(waitedFor, restMs);
@@ -139,7 +142,7 @@ export class LinkMonitor {
    * would bring back links that are gone. And until the queue is empty, the kernel drops further events without another error.
    */
   #discardEvents(): void {
-    this.#forgetHeld();
+    this.#held.clear();
     for (;;) {
       try {
         if (this.#events.receiveEvents().length === 0) return;
@@ -162,29 +165,23 @@ export class LinkMonitor {
     // A bridge's messages about a port have another family: its RTM_DELLINK does not mean that the link is gone.
     if (linkFamily(message) !== nl.AF_UNSPEC) return;
     const index = linkIndex(message);
-    const isKnown = (this.#held[index] ?? this.#printed[index]) !== undefined;
+    const isKnown = this.#held.has(index) || this.#printed.has(index);
     if (!isKnown && message.type === nl.RTM_DELLINK) return;
-    this.#held[index] = message;
-    this.#holds = true;
+    this.#held.set(index, message);
   }
 
   #printHeld(): void {
-    if (!this.#holds) return;
-    for (const message of Object.values(this.#held)) {
+    if (this.#held.size === 0) return;
+    for (const message of this.#held.values()) {
       const link = readLink(message);
       if (message.type === nl.RTM_DELLINK) this.#printGone(link);
       else {
         const line = describeLink(link);
-        if (this.#printed[link.index] !== line) this.#printLink(link, line);
+        if (this.#printed.get(link.index) !== line) this.#printLink(link, line);
       }
     }
-    this.#forgetHeld();
+    this.#held.clear();
     this.#printHeldAt = this.#syscalls.monotonicMs() + HOLD_MS;
-  }
-
-  #forgetHeld(): void {
-    this.#held = {};
-    this.#holds = false;
   }
 
   /** Prints nothing of a list that may lack entries: the reader would take what is missing for gone. */
@@ -194,8 +191,8 @@ export class LinkMonitor {
     const isWhole = links !== undefined && addresses !== undefined;
     this.#resyncAt = this.#syscalls.monotonicMs() + (isWhole ? this.#resyncMs : PAUSE_MS);
     if (!isWhole) return;
-    this.#printed = {};
-    this.#forgetHeld();
+    this.#printed.clear();
+    this.#held.clear();
     for (const message of links) {
       const link = readLink(message);
       this.#printLink(link, describeLink(link));
@@ -212,12 +209,12 @@ export class LinkMonitor {
   }
 
   #printLink({ index }: Link, line: string): void {
-    this.#printed[index] = line;
+    this.#printed.set(index, line);
     this.#syscalls.write(STDOUT, line);
   }
 
   #printGone({ index, name }: Link): void {
-    delete this.#printed[index];
+    this.#printed.delete(index);
     this.#print({ event: "gone", index, name });
   }
 

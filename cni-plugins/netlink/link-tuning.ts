@@ -1,31 +1,12 @@
 /** Requests that change a link's address, sizes and receive modes. */
 
-import { type Link, readLink } from "./link.ts";
 import type { MessageBatch } from "./message-batch.ts";
 import { eachAttribute, type Message, readU32 } from "./message-reader.ts";
-import { AF_UNSPEC, IFLA_ADDRESS, IFLA_MTU, RTM_NEWLINK } from "./rtnetlink.ts";
-
-export const IFF_ALLMULTI = 0x200;
-const IFLA_TXQLEN = 13;
+import { AF_UNSPEC, IFF_ALLMULTI, IFLA_ADDRESS, IFLA_MTU, IFLA_TXQLEN, RTM_NEWLINK } from "./rtnetlink.ts";
 
 const IFLA_MIN_MTU = 50;
 const IFLA_MAX_MTU = 51;
 const IFINFO_BYTES = 16;
-
-export interface TunedLink extends Link {
-  /** Packets that may wait to be sent. */
-  readonly txQueueLength: number;
-}
-
-/** Of an RTM_NEWLINK message. */
-export function readTunedLink(message: Message): TunedLink {
-  const { view, start, end } = message;
-  let txQueueLength = 0;
-  eachAttribute(view, start + IFINFO_BYTES, end, (type, from, to) => {
-    if (type === IFLA_TXQLEN) txQueueLength = readU32(view, from, to);
-  });
-  return { ...readLink(message), txQueueLength };
-}
 
 /** Of an RTM_NEWLINK message: what the link's driver takes. A maximum of 0: it does not say. */
 export function readMtuRange({ view, start, end }: Message): { readonly minimum: number; readonly maximum: number } {

@@ -20,6 +20,8 @@ export interface Link {
   /** The address that the hardware came with, in the same form; "" when the driver knows none. */
   readonly permanentMac: string;
   readonly mtu: number;
+  /** Packets that may wait to be sent. */
+  readonly txQueueLength: number;
   /** Index of the bridge or bond it belongs to; 0 for none. */
   readonly master: number;
   /** Index of the other end of a veth pair, in its own namespace; 0 for none. */
@@ -117,6 +119,7 @@ export function readLink({ view, start, end }: Message): Link {
     mac: "",
     permanentMac: "",
     mtu: 0,
+    txQueueLength: 0,
     master: 0,
     peer: 0,
     alias: "",
@@ -134,6 +137,9 @@ export function readLink({ view, start, end }: Message): Link {
         break;
       case nl.IFLA_MTU:
         link.mtu = readU32(view, from, to);
+        break;
+      case nl.IFLA_TXQLEN:
+        link.txQueueLength = readU32(view, from, to);
         break;
       case nl.IFLA_LINK:
         link.peer = readU32(view, from, to);

@@ -52,6 +52,7 @@ export const LOOPBACK_IFINDEX = 1;
 
 export const IFF_UP = 0x1;
 export const IFF_PROMISC = 0x100;
+export const IFF_ALLMULTI = 0x200;
 
 export const IFLA_ADDRESS = 1;
 export const IFLA_IFNAME = 3;
@@ -59,6 +60,7 @@ export const IFLA_MTU = 4;
 export const IFLA_LINK = 5;
 export const IFLA_MASTER = 10;
 export const IFLA_PROTINFO = 12;
+export const IFLA_TXQLEN = 13;
 export const IFLA_OPERSTATE = 16;
 export const IFLA_LINKINFO = 18;
 export const IFLA_IFALIAS = 20;

@@ -6,10 +6,10 @@ import { openNetns } from "../cni/netns.ts";
 import type { Call, ModifiedPrevResult } from "../cni/plugin.ts";
 import { readOriginals, removeState, requireStateFile, saveOriginals, stateFile } from "../cni/tuning-state.ts";
 import type { Syscalls } from "../native/syscalls.ts";
-import type { TunedLink } from "../netlink/link-tuning.ts";
+import { findLink, type Link } from "../netlink/link.ts";
 import type { NetlinkSocket } from "../netlink/netlink-socket.ts";
 import { readConfig, type TuningConfig } from "./config.ts";
-import { findInterface, originalsOf, requestOriginals, requestTuning } from "./interface.ts";
+import { originalsOf, requestOriginals, requestTuning } from "./interface.ts";
 import { previousResult, tunedResult } from "./previous-result.ts";
 import { interfaceRefusal } from "./refusal.ts";
 import { readSysctl, requireAllowed, type Sysctl, writeSysctl } from "./sysctl.ts";
@@ -31,8 +31,8 @@ export function add(call: Call): ModifiedPrevResult {
   return { prevResult: tunedResult(result, request.ifname, config, request.version) };
 }
 
-export function requireInterface(socket: NetlinkSocket, { request }: Call): TunedLink {
-  const link = findInterface(socket, request.ifname);
+export function requireInterface(socket: NetlinkSocket, { request }: Call): Link {
+  const link = findLink(socket, request.ifname);
   if (link !== undefined) return link;
   throw new CniError(
     INVALID_CONFIG,
@@ -46,7 +46,7 @@ function changesInterface({ mac, mtu, promiscuous, allMulticast, txQueueLength }
 }
 
 /** The file of an earlier ADD stays if this one fails, and what it says goes before what the interface is now. */
-function saveState({ syscalls, request }: Call, config: TuningConfig, link: TunedLink, onFailure: OnFailure): void {
+function saveState({ syscalls, request }: Call, config: TuningConfig, link: Link, onFailure: OnFailure): void {
   const file = stateFile(config.dataDir, request);
   const saved = readOriginals(syscalls, file);
   if (saved === undefined) onFailure("save what the interface was", () => removeState(syscalls, file));
@@ -61,7 +61,7 @@ function setSysctl(syscalls: Syscalls, netns: number, sysctl: Sysctl, onFailure:
   writeSysctl(syscalls, netns, sysctl, sysctl.value);
 }
 
-function tuneInterface(socket: NetlinkSocket, config: TuningConfig, link: TunedLink, onFailure: OnFailure): void {
+function tuneInterface(socket: NetlinkSocket, config: TuningConfig, link: Link, onFailure: OnFailure): void {
   onFailure("tune the interface", () => {
     socket.transact(requestOriginals(socket.batch(), link.index, originalsOf(link, config)));
   });

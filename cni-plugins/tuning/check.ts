@@ -4,7 +4,7 @@ import { CHECK_FAILED, CniError } from "../cni/cni-error.ts";
 import { formatMacAddress } from "../cni/mac-address.ts";
 import { openNetns } from "../cni/netns.ts";
 import type { Call } from "../cni/plugin.ts";
-import type { TunedLink } from "../netlink/link-tuning.ts";
+import type { Link } from "../netlink/link.ts";
 import { requireInterface } from "./add.ts";
 import { readConfig, type TuningConfig } from "./config.ts";
 import { isAllMulticast, isPromiscuous } from "./interface.ts";
@@ -26,7 +26,7 @@ export function check(call: Call): undefined {
   checkInterface(requireInterface(socket, call), config);
 }
 
-function checkInterface(link: TunedLink, config: TuningConfig): void {
+function checkInterface(link: Link, config: TuningConfig): void {
   const { mac, mtu, promiscuous, allMulticast, txQueueLength } = config;
   const { name } = link;
   if (mac !== undefined && link.mac !== formatMacAddress(mac)) {

@@ -6,8 +6,9 @@
 import { openNetnsIfPresent } from "../cni/netns.ts";
 import type { Call } from "../cni/plugin.ts";
 import { type Originals, readOriginals, removeState, stateFile } from "../cni/tuning-state.ts";
+import { findLink } from "../netlink/link.ts";
 import { readDataDir } from "./config.ts";
-import { findInterface, requestOriginals } from "./interface.ts";
+import { requestOriginals } from "./interface.ts";
 
 export function del(call: Call): undefined {
   const { syscalls, request } = call;
@@ -15,7 +16,7 @@ export function del(call: Call): undefined {
   const file = stateFile(dataDirOf(call), request);
   const originals = readOriginals(syscalls, file);
   if (originals !== undefined && netns !== undefined) {
-    const link = findInterface(netns.socket, request.ifname);
+    const link = findLink(netns.socket, request.ifname);
     if (link !== undefined) restore(call, link.index, originals, netns.socket);
   }
   removeState(syscalls, file);

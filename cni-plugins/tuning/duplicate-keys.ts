@@ -8,7 +8,6 @@ export function duplicateKeyBelow(watchedName: string, json: string): string | u
   let at = 0;
   let found: string | undefined;
 
-  /** `seen` collects the names of the object it is in. */
   function value(watched: boolean): void {
     skipSpace();
     if (json[at] === "{") members(watched);
@@ -19,12 +18,12 @@ export function duplicateKeyBelow(watchedName: string, json: string): string | u
   }
 
   function members(watched: boolean): void {
-    const seen: Record<string, true> = Object.create(null);
+    const seen = new Set<string>();
     at++;
     for (skipSpace(); at < json.length && json[at] !== "}"; skipSpace()) {
       const name = text();
-      if (watched && seen[name]) found ??= name;
-      seen[name] = true;
+      if (watched && seen.has(name)) found ??= name;
+      seen.add(name);
       skipSpace();
       at++;
       value(name.toLowerCase() === watchedName);

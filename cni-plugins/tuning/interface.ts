@@ -2,34 +2,14 @@
 
 import { parseMacAddress } from "../cni/mac-address.ts";
 import type { Originals } from "../cni/tuning-state.ts";
-import { ENODEV } from "../netlink/errno.ts";
-import { getLink, setPromiscuous } from "../netlink/link.ts";
-import {
-  IFF_ALLMULTI,
-  readTunedLink,
-  setAllMulticast,
-  setLinkMac,
-  setLinkMtu,
-  setTxQueueLength,
-  type TunedLink,
-} from "../netlink/link-tuning.ts";
+import { type Link, setPromiscuous } from "../netlink/link.ts";
+import { setAllMulticast, setLinkMac, setLinkMtu, setTxQueueLength } from "../netlink/link-tuning.ts";
 import type { MessageBatch } from "../netlink/message-batch.ts";
-import type { NetlinkSocket } from "../netlink/netlink-socket.ts";
-import { IFF_PROMISC } from "../netlink/rtnetlink.ts";
+import { IFF_ALLMULTI, IFF_PROMISC } from "../netlink/rtnetlink.ts";
 import type { TuningConfig } from "./config.ts";
 
-export function findInterface(socket: NetlinkSocket, name: string): TunedLink | undefined {
-  const [answer] = socket.transact(getLink(socket.batch(), name));
-  if (answer?.error !== undefined) {
-    if (answer.error.errno === ENODEV) return undefined;
-    throw answer.error;
-  }
-  const message = answer?.messages[0];
-  return message === undefined ? undefined : readTunedLink(message);
-}
-
 /** What the configuration is about to change, as it is now. */
-export function originalsOf(link: TunedLink, config: TuningConfig): Originals {
+export function originalsOf(link: Link, config: TuningConfig): Originals {
   return {
     ...(config.mac === undefined ? {} : { mac: link.mac }),
     ...(config.promiscuous ? { promisc: isPromiscuous(link) } : {}),
@@ -61,10 +41,10 @@ export function requestTuning(batch: MessageBatch, index: number, config: Tuning
 }
 
 /** Whether somebody asked for it by name; a packet capture for one counts elsewhere. */
-export function isPromiscuous({ flags }: TunedLink): boolean {
+export function isPromiscuous({ flags }: Link): boolean {
   return (flags & IFF_PROMISC) !== 0;
 }
 
-export function isAllMulticast({ flags }: TunedLink): boolean {
+export function isAllMulticast({ flags }: Link): boolean {
   return (flags & IFF_ALLMULTI) !== 0;
 }

@@ -1,9 +1,9 @@
-/** What to do about a value that the kernel refused. Loaded only by calls that fail with one. */
+/** What to do about a value that the kernel refused. */
 
 import { formatMacAddress } from "../cni/mac-address.ts";
 import { describeErrno, EACCES, ENODEV, ENOENT, ENOMEM, EPERM, EROFS } from "../netlink/errno.ts";
-import { getLink } from "../netlink/link.ts";
-import { readMtuRange, type TunedLink } from "../netlink/link-tuning.ts";
+import { getLink, type Link } from "../netlink/link.ts";
+import { readMtuRange } from "../netlink/link-tuning.ts";
 import type { NetlinkError, NetlinkSocket } from "../netlink/netlink-socket.ts";
 import type { TuningConfig } from "./config.ts";
 
@@ -19,7 +19,7 @@ export interface Refusal {
 /** `at`: which request of `requestTuning` was refused. */
 export function interfaceRefusal(
   socket: NetlinkSocket,
-  { name }: TunedLink,
+  { name }: Link,
   config: TuningConfig,
   at: number,
   { errno, message }: NetlinkError,

@@ -19,12 +19,13 @@ const MEMORY_LIMIT_BYTES: usize = 40 << 20;
 /// Well below the 8 MiB that a process is usually given.
 const STACK_LIMIT_BYTES: usize = 512 << 10;
 
-/// The evaluation of a module needs promises.
-type Intrinsics = (intrinsic::Json, intrinsic::Promise, intrinsic::TypedArrays);
+/// What the plugins use of JavaScript. The evaluation of a module needs promises. RegExp is not there: it takes 0.1 MB of each
+/// executable, and as much memory of each call.
+type Intrinsics = (intrinsic::Json, intrinsic::MapSet, intrinsic::Promise, intrinsic::TypedArrays);
 
-/// Runs one plugin from bytecode that the build of this executable made with the same QuickJS. This is all of `main`: the executables are `no_main`, because most of what Rust does before its own
-/// `main` is for threads and for reports about the stack. A plugin ends by `syscalls.exit`. Any other end is answered as an
-/// internal error.
+/// Runs one plugin from bytecode that the build of this executable made with the same QuickJS. This is all of `main`: the
+/// executables are `no_main`, because most of what Rust does before its own `main` is for threads and for reports about the
+/// stack. A plugin ends by `syscalls.exit`. Any other end is answered as an internal error.
 pub fn run(bytecode: &[u8]) -> ! {
     sys::prepare_process();
     std::panic::set_hook(Box::new(|panic| last_resort(&panic.to_string())));

@@ -122,4 +122,16 @@ describe("ADD", () => {
     expect(call("ADD").exitCode).toBe(0);
     expect(kernel.find(PORT)?.master).toBe(kernel.find("br1")?.index);
   });
+
+  it("asks of a bridge that somebody made anew meanwhile what it asked of the one before", () => {
+    const doomed = kernel.addLink({ name: "br1", filtering: true });
+    let sends = 0;
+    beforeSending(() => {
+      if (++sends !== 2) return;
+      kernel.removeLink(doomed);
+      kernel.addLink({ name: "br1" });
+    });
+    expect(call("ADD", { vlan: 7, requireVlanFiltering: true }).answer()).toMatchObject({ code: 7 });
+    expect(names()).toEqual(["br1"]);
+  });
 });

@@ -4,7 +4,7 @@ import { formatIpAddress } from "../../../../cni-plugins/cni/ip-address.ts";
 import { readAddress } from "../../../../cni-plugins/netlink/address.ts";
 import { type PortVlan, readPortVlans } from "../../../../cni-plugins/netlink/bridge-vlan.ts";
 import { linkFamily, readLink } from "../../../../cni-plugins/netlink/link.ts";
-import { readMtuRange, readTunedLink } from "../../../../cni-plugins/netlink/link-tuning.ts";
+import { readMtuRange } from "../../../../cni-plugins/netlink/link-tuning.ts";
 import { type Message, readAcknowledgement, readMessages } from "../../../../cni-plugins/netlink/message-reader.ts";
 import { readRuleTerms } from "../../../../cni-plugins/netlink/nft-rule-terms.ts";
 import { isDormant, readHook, readRule } from "../../../../cni-plugins/netlink/nftables.ts";
@@ -39,7 +39,7 @@ function readReply(message: Message): object[] {
     const { index, name, master } = readLink(message);
     return [{ index, name, master, vlans: rangesOfKind(readPortVlans(message)) }];
   }
-  if (message.type === RTM_NEWLINK) return [{ ...readTunedLink(message), ...readMtuRange(message) }];
+  if (message.type === RTM_NEWLINK) return [{ ...readLink(message), ...readMtuRange(message) }];
   if (message.type === NLMSG_ERROR) return [readAcknowledgement(message)];
   if (message.type === RTM_NEWADDR) {
     const read = readAddress(message);

@@ -1,6 +1,6 @@
 /**
- * The rule record: a small file with the handles of an attachment's rules, so that DEL costs the same however many
- * attachments have rules. It is a hint: DEL proves it before use and works without it.
+ * The rules of an attachment. The rule record is a small file with their handles, so that DEL costs the same however many
+ * attachments have rules. It is a hint: DEL proves it before use, and searches where there is none.
  */
 
 import { NODE_STATE_DIRECTORY } from "../../src/api/node-state.ts";
@@ -9,9 +9,11 @@ import type { Call } from "../cni/plugin.ts";
 import { OWN_NETNS, type Syscalls } from "../native/syscalls.ts";
 import { errnoOf, type NetlinkSocket } from "../netlink/netlink-socket.ts";
 import { type Attachment, sameAttachment } from "./attachment.ts";
+import type { ErrorCollector } from "./error-collector.ts";
 import { removeIptablesMasquerade } from "./masquerade-iptables.ts";
 import { removeNftMasquerade } from "./masquerade-nftables.ts";
-import { removeSpoofCheck } from "./spoof-check.ts";
+import { type LazyNetfilter, unlessFeatureIsMissing } from "./netfilter.ts";
+import { removeNamedSpoofCheck, removeSpoofCheck } from "./spoof-check.ts";
 
 export interface RuleRecord {
   /** Handle of the rule that sends the port's frames to its spoof check. */
@@ -92,6 +94,42 @@ export function removeRecordedRules({ syscalls }: Call, netfilter: NetlinkSocket
   }
   if (iptables === true) removeIptablesMasquerade(syscalls, attachment);
   removeRuleRecord(syscalls, portName);
+}
+
+/** What to look for. `true`: a key of the configuration asks for it. */
+export interface Search {
+  readonly spoofCheck: boolean;
+  readonly masquerade: boolean;
+  /** Also what no key asks for, if that is cheap: the configuration of the ADD is not known. */
+  readonly unasked: boolean;
+}
+
+/**
+ * Removes rules without a rule record: another implementation's, or of an attachment whose record was lost. Looks for the
+ * attachment's names (docs/decisions/025). Two searches are expensive and only made if a key asks for them:
+ * chains of a spoof check without rules, which needs a list of all rules, and the node's iptables.
+ */
+export function removeUnrecordedRules(
+  { syscalls, warn }: Call,
+  netfilter: LazyNetfilter,
+  attachment: Attachment,
+  { spoofCheck, masquerade, unasked }: Search,
+  errors: ErrorCollector,
+): void {
+  const attempt = (isAsked: boolean, action: () => void) =>
+    errors.collect(() => unlessFeatureIsMissing(action, isAsked ? warn : undefined));
+  if (spoofCheck || unasked) {
+    attempt(spoofCheck, () => {
+      if (spoofCheck) removeSpoofCheck(netfilter(), attachment, undefined);
+      else removeNamedSpoofCheck(netfilter(), attachment);
+    });
+  }
+  if (masquerade) {
+    attempt(true, () => removeIptablesMasquerade(syscalls, attachment));
+  }
+  if (masquerade || unasked) {
+    attempt(masquerade, () => removeNftMasquerade(syscalls, netfilter(), attachment, undefined));
+  }
 }
 
 function recordPath(portName: string): string {
