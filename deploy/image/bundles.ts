@@ -9,7 +9,7 @@ import { build, type Plugin } from "esbuild";
 import type { Arch } from "../../cni-plugins/build/toolchain.ts";
 import { CSV_GENERATOR_BUNDLE, entryPoint, IMAGE_PROCESSES, PAGE_FOLDER } from "../../src/api/image.ts";
 import { bundlePage } from "../../src/web/build/build.ts";
-import { oneByte } from "./one-byte.ts";
+import { oneByte, smallerPackages } from "./footprint.ts";
 import { file, type Tree } from "./tree.ts";
 
 export interface Bundles {
@@ -48,7 +48,7 @@ export async function bundleProcesses(arch: Arch): Promise<Bundles> {
     charset: "ascii",
     banner: { js: COMMON_JS },
     loader: { ".node": "copy" },
-    plugins: [podsHaveNoKubeconfig, faultsInEnglish, logsWithoutThread, nativePart(arch)],
+    plugins: [podsHaveNoKubeconfig, ...smallerPackages, nativePart(arch)],
     logLevel: "silent",
     write: false,
     metafile: true,
@@ -77,36 +77,6 @@ function refuse() {
   throw new Error("The image does not read kubeconfigs: run it as a pod with a service account, and unset KUBECONFIG.");
 }
 export { refuse as credentialsFromFiles, refuse as credentialsFromText };
-`;
-
-/** With zod come its messages in 50 languages: 300 KB of text that every process would load. */
-const faultsInEnglish: Plugin = {
-  name: "faults-in-english",
-  setup({ onLoad }) {
-    onLoad({ filter: /\/zod\/v4\/locales\/index\.js$/ }, () => ({ contents: "export {};" }));
-  },
-};
-
-/** pino can write through a worker thread. No process does, and each would load what is needed for one. */
-const logsWithoutThread: Plugin = {
-  name: "logs-without-thread",
-  setup({ onLoad, onResolve }) {
-    onLoad({ filter: /\/node_modules\/thread-stream\/index\.js$/ }, () => ({ contents: NO_THREAD }));
-    onResolve({ filter: /^worker_threads$/ }, ({ importer, path: name }) =>
-      importer.includes("/node_modules/pino/") ? { path: name, namespace: "main-thread" } : undefined,
-    );
-    onLoad({ filter: /.*/, namespace: "main-thread" }, () => ({
-      contents: "module.exports = { isMainThread: true };",
-    }));
-  },
-};
-
-const NO_THREAD = `
-module.exports = class {
-  constructor() {
-    throw new Error("The processes of the image write their logs themselves, not through a thread.");
-  }
-};
 `;
 
 /** The package netlink finds its native part by looking through folders. Here it is the one of the image's architecture. */

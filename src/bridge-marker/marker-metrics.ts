@@ -1,7 +1,4 @@
-import type { Registry } from "prom-client";
-import Counter from "prom-client/lib/counter.js";
-import Gauge from "prom-client/lib/gauge.js";
-import Histogram from "prom-client/lib/histogram.js";
+import { Counter, Gauge, Histogram, type Registry } from "prom-client";
 import { SKIP_REASONS } from "./bridge-resources.ts";
 import type { NodeLinks } from "./node-links.ts";
 import type { NodePublisher, PublisherObserver } from "./node-publisher.ts";

@@ -10,8 +10,7 @@
  * Every write carries the resourceVersion of its decision, so two concurrent managers do no harm. This file never creates
  * Secrets, because RBAC can't limit `create` to a name. The operator creates them empty.
  */
-import type { Registry } from "prom-client";
-import Gauge from "prom-client/lib/gauge.js";
+import { Gauge, type Registry } from "prom-client";
 import { isConflict, isNotFound } from "../kube/client/api-error.ts";
 import type {
   MutatingWebhookConfiguration,

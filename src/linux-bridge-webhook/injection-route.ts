@@ -1,7 +1,6 @@
 /** The pod webhook on the HTTP server: counts what it decides, and says which pods went without an injection. */
 
-import type { Registry } from "prom-client";
-import Counter from "prom-client/lib/counter.js";
+import { Counter, type Registry } from "prom-client";
 import { INJECT_RESOURCES_PATH } from "../api/webhook-paths.ts";
 import {
   type AdmissionAnswer,

@@ -1,7 +1,6 @@
 /** The webhook of NetworkAttachmentDefinitions on the HTTP server. A defect of the lint never keeps a network out. */
 
-import type { Registry } from "prom-client";
-import Counter from "prom-client/lib/counter.js";
+import { Counter, type Registry } from "prom-client";
 import type { NadLint } from "../api/nad-lint-setting.ts";
 import { LINT_NETWORKS_PATH } from "../api/webhook-paths.ts";
 import { type AdmissionAnswer, type AdmissionRequest, admissionHandler } from "../kube/admission/admission-server.ts";

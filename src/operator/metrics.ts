@@ -1,7 +1,6 @@
 /** Gauges of the configuration, computed from the watches at every scrape. Existing monitoring reads the first two. */
 
-import type { Registry } from "prom-client";
-import Gauge from "prom-client/lib/gauge.js";
+import { Gauge, type Registry } from "prom-client";
 import { MAC_POOL_MANAGER } from "../api/names.ts";
 import type { OperatorSettings } from "./config/settings.ts";
 import type { ClusterView } from "./watch/cluster-view.ts";

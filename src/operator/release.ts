@@ -5,6 +5,7 @@
  */
 
 import { NETWORK_ADDONS_CONFIG_CRD } from "../api/crds.ts";
+import { OPERATOR_NODE_FLAGS } from "../api/image.ts";
 import {
   DEFAULT_NAMESPACE,
   LABEL_COMPONENT,
@@ -29,15 +30,6 @@ import { CLUSTER_CLIENT, deployment, env, fieldEnv } from "./manifests/workload.
 
 const HEALTH_PORT = 8081;
 const LOG_LEVEL = "info";
-
-/** Work comes in bursts, and what they leave has to go soon. Otherwise the heap grows to three times what is alive. */
-export const OPERATOR_NODE_FLAGS = [
-  "--max-semi-space-size=1",
-  "--no-opt",
-  "--no-maglev",
-  "--heap-growing-percent=10",
-  "--optimize-for-size",
-];
 
 export interface Release {
   /** The namespace and the CRD. The components need them, so they are the last to go. */

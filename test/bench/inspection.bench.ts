@@ -5,7 +5,7 @@ import { once } from "node:events";
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { MANAGER_NODE_FLAGS } from "../../src/operator/components/kube-mac-pool.ts";
+import { MANAGER_NODE_FLAGS } from "../../src/api/image.ts";
 import { PoolBed } from "../mac-pool/pool-bed.ts";
 import { askChild } from "./ask-child.ts";
 import { type Bench, type BenchContext, type BenchRow, limitedRow, row } from "./bench.ts";

@@ -3,11 +3,10 @@
 import { readFileSync } from "node:fs";
 import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { entryPoint, IMAGE_ENV } from "../../src/api/image.ts";
+import { entryPoint, IMAGE_ENV, OPERATOR_NODE_FLAGS } from "../../src/api/image.ts";
 import { DEFAULT_NAMESPACE, OPERATOR_NAME } from "../../src/api/names.ts";
 import { SERVICE_ACCOUNT_DIRECTORY } from "../../src/kube/client/credentials.ts";
 import { RESOURCES } from "../../src/kube/client/resource.ts";
-import { OPERATOR_NODE_FLAGS } from "../../src/operator/release.ts";
 import { Component, throwUncaught } from "../cluster/control-plane/component.ts";
 import { isRoot } from "../cluster/requirements.ts";
 import type { OperatorBed } from "../operator/support/operator-bed.ts";

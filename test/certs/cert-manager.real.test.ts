@@ -1,5 +1,4 @@
-import type { Registry } from "prom-client";
-import PromRegistry from "prom-client/lib/registry.js";
+import { Registry } from "prom-client";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from "vitest";
 import { CertManager } from "../../src/certs/cert-manager.ts";
 import { type Certificate, isSignedBy, parseBundle } from "../../src/certs/certificate.ts";
@@ -62,12 +61,12 @@ describe("the certificate manager on a real API server", () => {
 
   function start(using: Intervals): void {
     stop = new AbortController();
-    metrics = new PromRegistry();
+    metrics = new Registry();
     manager = newManager(using, metrics);
     running = manager.run(stop.signal);
   }
 
-  const newManager = (using: Intervals, registry: Registry = new PromRegistry()): CertManager =>
+  const newManager = (using: Intervals, registry: Registry = new Registry()): CertManager =>
     new CertManager({
       client,
       namespace,

@@ -1,5 +1,5 @@
 import type { TLSSocket } from "node:tls";
-import PromRegistry from "prom-client/lib/registry.js";
+import { Registry } from "prom-client";
 import { describe, expect, it } from "vitest";
 import { ClientAuthoritySource } from "../../src/certs/client-authority-source.ts";
 import { refusalOfClient } from "../../src/kube/http/client-authority.ts";
@@ -15,7 +15,7 @@ async function started(found: readonly object[], signal: AbortSignal) {
   const objects = new ListedObjects({ configmaps: found as never });
   const certificates = { current: () => ({ cert: "", key: "" }), onChange: () => () => {} };
   const client = objects.asKubeClient();
-  const where = { namespace: "ns", configMap: "clients", log: silentLog, metrics: new PromRegistry() };
+  const where = { namespace: "ns", configMap: "clients", log: silentLog, metrics: new Registry() };
   const source = new ClientAuthoritySource({ client, certificates, ...where });
   source.run(signal).catch(() => {});
   await expect.poll(() => source.current()).toBeDefined();

@@ -1,6 +1,6 @@
 import { request } from "node:https";
 import type { TLSSocket } from "node:tls";
-import PromRegistry from "prom-client/lib/registry.js";
+import { Registry } from "prom-client";
 import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
 import { CertManager } from "../../src/certs/cert-manager.ts";
 import { parseBundle } from "../../src/certs/certificate.ts";
@@ -39,7 +39,7 @@ describe("certificates that rotate every few seconds", () => {
         },
       ],
     });
-    const metrics = new PromRegistry();
+    const metrics = new Registry();
     const tls = new SecretTlsSource({ client, namespace: NAMESPACE, secret: SERVING, log: silentLog, metrics });
     const manager = new CertManager({
       client,

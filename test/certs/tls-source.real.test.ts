@@ -1,4 +1,4 @@
-import PromRegistry from "prom-client/lib/registry.js";
+import { Registry } from "prom-client";
 import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
 import type { KeyPair } from "../../src/certs/certificate.ts";
 import { issueCa } from "../../src/certs/issuer.ts";
@@ -25,7 +25,7 @@ describe("a listener's certificate from a Secret", () => {
       namespace: REF.namespace,
       secret: REF.name,
       log,
-      metrics: new PromRegistry(),
+      metrics: new Registry(),
     });
     source.onChange(() => changes++);
     running = source.run(stop.signal);

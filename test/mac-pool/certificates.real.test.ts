@@ -1,5 +1,5 @@
 import { type ConnectionOptions, connect, type SecureVersion } from "node:tls";
-import PromRegistry from "prom-client/lib/registry.js";
+import { Registry } from "prom-client";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { NETWORK_ADDONS_CONFIG_CRD } from "../../src/api/crds.ts";
 import { NETWORK_ADDONS_CONFIGS } from "../../src/api/kinds.ts";
@@ -49,7 +49,7 @@ describe("the certificates of the MAC pool on a real API server", () => {
       webhookConfigurations: [{ kind: "Mutating", name: MAC_POOL_WEBHOOK_CONFIGURATION }],
       intervals: INTERVALS,
       log: silentLog,
-      metrics: new PromRegistry(),
+      metrics: new Registry(),
     });
     managing = manager.run(stop.signal);
     await Promise.all(["one", "two"].map((name) => bed.startReplica(name)));

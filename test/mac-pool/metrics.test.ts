@@ -1,11 +1,11 @@
-import PromRegistry from "prom-client/lib/registry.js";
+import { Registry } from "prom-client";
 import { expect, it } from "vitest";
 import { PoolMetrics } from "../../src/mac-pool/metrics.ts";
 import { PoolIndex } from "../../src/mac-pool/pools/pool-index.ts";
 import { readPool } from "../../src/mac-pool/pools/pool-settings.ts";
 
 it("tell of an adoption only what the leader knows of pools that exist", async () => {
-  const registry = new PromRegistry();
+  const registry = new Registry();
   const index = new PoolIndex();
   const state = { isLeader: true };
   const metrics = new PoolMetrics(

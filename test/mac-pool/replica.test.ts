@@ -1,4 +1,4 @@
-import PromRegistry from "prom-client/lib/registry.js";
+import { Registry } from "prom-client";
 import { expect, it } from "vitest";
 import type { Mac } from "../../src/api/mac.ts";
 import { ApiError } from "../../src/kube/client/api-error.ts";
@@ -61,7 +61,7 @@ it("writes the events of the leader without the client that admission waits for"
     tls: { current: () => undefined, onChange: () => () => {} },
     listen: () => ({ port: 0, ready: false, listen: async () => {}, drain: async () => {} }),
     log: silentLog,
-    metrics: new PromRegistry(),
+    metrics: new Registry(),
     settleMs: 0,
   });
   const running = replica.run(stop.signal);

@@ -1,7 +1,4 @@
-import type { Registry } from "prom-client";
-import Counter from "prom-client/lib/counter.js";
-import Gauge from "prom-client/lib/gauge.js";
-import Histogram from "prom-client/lib/histogram.js";
+import { Counter, Gauge, Histogram, type Registry } from "prom-client";
 import type { WorkQueue, WorkQueueObserver } from "../queue/work-queue.ts";
 
 /** How a reconcile ended; the label `result`. */

@@ -1,6 +1,4 @@
-import type { Registry } from "prom-client";
-import Counter from "prom-client/lib/counter.js";
-import Gauge from "prom-client/lib/gauge.js";
+import { Counter, Gauge, type Registry } from "prom-client";
 import { ApiError } from "../client/api-error.ts";
 import type { Clock } from "../clock.ts";
 

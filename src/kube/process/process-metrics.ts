@@ -1,6 +1,4 @@
-import type { Registry } from "prom-client";
-import Counter from "prom-client/lib/counter.js";
-import Gauge from "prom-client/lib/gauge.js";
+import { Counter, Gauge, type Registry } from "prom-client";
 
 /** The few process metrics that dashboards show, without prom-client's big collectors. */
 export function processMetrics(registry: Registry): void {

@@ -2,10 +2,10 @@
  * What every `main.ts` shares: log, signals, the listener for health and metrics, and the exit code. A `main.ts` reads its
  * configuration and calls `runProcess`; nothing else reads `process`.
  */
+
 import { writeFileSync } from "node:fs";
 import type { Logger } from "pino";
-import type { Registry } from "prom-client";
-import PromRegistry from "prom-client/lib/registry.js";
+import { Registry } from "prom-client";
 import { Health, healthServer } from "./health.ts";
 import { createLogger } from "./logger.ts";
 import { processMetrics } from "./process-metrics.ts";
@@ -51,7 +51,7 @@ export async function runProcess(options: ProcessOptions): Promise<never> {
   const log = createLogger({ name: options.name, level: options.env.LOG_LEVEL });
   const stopping = new AbortController();
   const health = new Health();
-  const metrics = new PromRegistry();
+  const metrics = new Registry();
   processMetrics(metrics);
   const die = (what: string) => (error: unknown) => {
     log.fatal({ err: error }, what);

@@ -1,7 +1,4 @@
-import type { Registry } from "prom-client";
-import Counter from "prom-client/lib/counter.js";
-import Gauge from "prom-client/lib/gauge.js";
-import Histogram from "prom-client/lib/histogram.js";
+import { Counter, Gauge, Histogram, type Registry } from "prom-client";
 import type { PluginReport } from "../../links/link-event.ts";
 import { attachedKeys, countUnseen, type NodeDirectories, unfilteredVlans } from "./attachments.ts";
 import type { ListLinks } from "./host-links.ts";

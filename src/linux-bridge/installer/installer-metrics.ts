@@ -1,6 +1,4 @@
-import type { Registry } from "prom-client";
-import Counter from "prom-client/lib/counter.js";
-import Gauge from "prom-client/lib/gauge.js";
+import { Counter, Gauge, type Registry } from "prom-client";
 import type { Installer } from "./installer.ts";
 
 /** Which plugin stands under which name on this node, and which names somebody else's file has: with the checksum of either. */

@@ -1,6 +1,7 @@
 /** Part of linuxBridge: the daemon that publishes each node's bridges as resources, and the admission guard of its rights. */
 
 import { NODE_MACS_CRD } from "../../api/crds.ts";
+import { IDLE_NODE_FLAGS } from "../../api/image.ts";
 import { BRIDGE_MARKER, BRIDGE_RESOURCE_PREFIX } from "../../api/names.ts";
 import type { NetworkAddonsConfigSpec } from "../../api/network-addons-config.ts";
 import { BRIDGE_MARKER_HEALTH_PORT, BRIDGE_MARKER_METRICS_PORT } from "../../api/node-ports.ts";
@@ -9,7 +10,7 @@ import { HEALTH_HOST, nodeProbes } from "../manifests/node-probes.ts";
 import { ownNodePolicy } from "../manifests/own-node-policy.ts";
 import { ASK_WHO_MAY, identityObjects, READ, READ_CONFIG, rule } from "../manifests/rbac.ts";
 import { nodeMetrics } from "../manifests/webhook-service.ts";
-import { daemonSet, env, fieldEnv, IDLE_NODE_FLAGS } from "../manifests/workload.ts";
+import { daemonSet, env, fieldEnv } from "../manifests/workload.ts";
 import type { RenderInput } from "./component.ts";
 import { nodeMacsPolicy, REPORT_NODE_MACS } from "./node-macs.ts";
 

@@ -3,11 +3,12 @@
  * whoever gets hold of the process that reads tenants' objects can't redirect the API server's calls.
  */
 
+import { IDLE_NODE_FLAGS } from "../../api/image.ts";
 import { METRICS_PORT, METRICS_PORT_NAME } from "../../api/names.ts";
 import type { KubeObject } from "../../kube/client/resource.ts";
 import { ASK_WHO_MAY, FOLLOW, FOLLOW_CONFIG, identityObjects, type Rule, rule } from "../manifests/rbac.ts";
 import { service } from "../manifests/webhook-service.ts";
-import { CLUSTER_CLIENT, deployment, env, IDLE_NODE_FLAGS, OWN_POD } from "../manifests/workload.ts";
+import { CLUSTER_CLIENT, deployment, env, OWN_POD } from "../manifests/workload.ts";
 import { certificateIntervals, type RenderInput } from "./component.ts";
 
 export interface KeptCertificates {

@@ -1,6 +1,7 @@
 /** kubeMacPool: the MAC pool's manager, its cert manager, the pool `default`. */
 
 import { MAC_CLAIM_CRD, MAC_POOL_CRD, NODE_MACS_CRD } from "../../api/crds.ts";
+import { MANAGER_NODE_FLAGS } from "../../api/image.ts";
 import { apiVersionOf, MAC_POOLS } from "../../api/kinds.ts";
 import { formatMac } from "../../api/mac.ts";
 import { parseRange } from "../../api/mac-range.ts";
@@ -32,15 +33,6 @@ import { macPoolWebhooks } from "./kube-mac-pool-webhooks.ts";
 const HEALTH_PORT = 8081;
 const LABELS = { app: "kubemacpool" };
 const MANAGER_LABELS = { ...LABELS, ...MAC_POOL_SELECTOR };
-
-/**
- * The heap stays small: with 100,000 claims 254 to 289 MB are resident. The first two flags took 544 MB to 290 at the time,
- * and an admission takes as long with them.
- * In a young generation of 8 MB the sockets of a flood of connections die; with 2 MB (11 MB less in all) they did not.
- * `--optimize-for-size` would save a little more and lengthen an admission by half. One thread collects garbage beside the
- * main one: where the cores are busy, four hold the main one up, and the slowest admissions of a burst take half as long again.
- */
-export const MANAGER_NODE_FLAGS = ["--max-semi-space-size=8", "--heap-growing-percent=20", "--v8-pool-size=1"];
 
 /** Measured: 129 MB with 1,000 claims, 148 MB with 10,000. No limit: a limit would kill the pool when it grows. */
 const MANAGER_MEMORY = "160Mi";

@@ -1,5 +1,6 @@
 /** linuxBridge: the CNI plugins on every node, the bridge-marker, the injection of bridge resources. */
 
+import { IDLE_NODE_FLAGS } from "../../api/image.ts";
 import { NETWORK_ADDONS_CONFIGS } from "../../api/kinds.ts";
 import { LINUX_BRIDGE_DAEMON_SET } from "../../api/names.ts";
 import { NETNS_DIRECTORIES } from "../../api/netns-directories.ts";
@@ -10,7 +11,7 @@ import { nodeProbes } from "../manifests/node-probes.ts";
 import { NODE_NAME_CLAIM } from "../manifests/own-node-policy.ts";
 import { ASK_WHO_MAY, identityObjects, READ_CONFIG, rule } from "../manifests/rbac.ts";
 import { nodeMetrics } from "../manifests/webhook-service.ts";
-import { daemonSet, env, fieldEnv, IDLE_NODE_FLAGS } from "../manifests/workload.ts";
+import { daemonSet, env, fieldEnv } from "../manifests/workload.ts";
 import { bridgeMarkerObjects } from "./bridge-marker.ts";
 import { cniBinDir } from "./cni-directories.ts";
 import type { Component, RenderInput } from "./component.ts";

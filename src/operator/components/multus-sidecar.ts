@@ -3,10 +3,10 @@
  * daemon has ended. Pure.
  */
 
-import { entryPoint, IMAGE_NODE, IMAGE_ROOT } from "../../api/image.ts";
+import { entryPoint, IDLE_NODE_FLAGS, IMAGE_NODE, IMAGE_ROOT } from "../../api/image.ts";
 import { MULTUS_HEALTH_PORT } from "../../api/node-ports.ts";
 import { HEALTH_HOST, LOOPBACK } from "../manifests/node-probes.ts";
-import { env, IDLE_NODE_FLAGS, probes } from "../manifests/workload.ts";
+import { env, probes } from "../manifests/workload.ts";
 import { CNI_CONFIG_DIR } from "./cni-directories.ts";
 import type { RenderInput } from "./component.ts";
 import { ANY_HOST_FILES, type Container } from "./external-component.ts";

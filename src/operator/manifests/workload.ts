@@ -194,18 +194,6 @@ function template(options: WorkloadOptions, extra: Partial<PodSpec>): PodTemplat
   };
 }
 
-/**
- * For a process that is idle most of the time: docs/decisions/013. A larger young generation would hold 20 to 30 MB more,
- * compilers and their threads 4 MB, a heap that grows as it likes 1 MB.
- */
-export const IDLE_NODE_FLAGS: readonly string[] = [
-  "--max-semi-space-size=1",
-  "--jitless",
-  "--single-threaded",
-  "--optimize-for-size",
-  "--heap-growing-percent=10",
-];
-
 function container(pod: PodOptions): Container {
   const ports = Object.entries(pod.ports);
   const mounts = pod.hostDirectories ?? [];

@@ -1,5 +1,5 @@
 /** Has every node of the cluster enforce the NetworkPolicies, as a cluster's network does. */
-import PromRegistry from "prom-client/lib/registry.js";
+import { Registry } from "prom-client";
 import type { Namespace, NetworkPolicy, Pod } from "../../../src/kube/client/built-in-kinds.ts";
 import type { KubeClient } from "../../../src/kube/client/client.ts";
 import { type KubeObject, RESOURCES, type Resource } from "../../../src/kube/client/resource.ts";
@@ -52,7 +52,7 @@ export class Enforcer {
   }
 
   #follow<T extends KubeObject>(resource: Resource<T>): Informer<T> {
-    const informer = new Informer<T>({ client: this.#options.client, resource, metrics: new PromRegistry() });
+    const informer = new Informer<T>({ client: this.#options.client, resource, metrics: new Registry() });
     const changed = (): void => this.#changed();
     informer.on({ add: changed, update: changed, delete: changed });
     return informer;

@@ -2,7 +2,7 @@
  * Device plugins and bridge-marker write extended resources into a node's capacity. Kubelet copies them to allocatable,
  * which the scheduler reads. A real kubelet does so with its next status report, this one at once.
  */
-import PromRegistry from "prom-client/lib/registry.js";
+import { Registry } from "prom-client";
 import type { Node } from "../../../src/kube/client/built-in-kinds.ts";
 import type { KubeClient } from "../../../src/kube/client/client.ts";
 import { RESOURCES } from "../../../src/kube/client/resource.ts";
@@ -10,7 +10,7 @@ import { Controller } from "../../../src/kube/controller/controller.ts";
 import { Informer } from "../../../src/kube/informer/informer.ts";
 
 export async function mirrorExtendedResources(client: KubeClient, name: string, signal: AbortSignal): Promise<void> {
-  const metrics = new PromRegistry();
+  const metrics = new Registry();
   const fieldSelector = `metadata.name=${name}`;
   const informer = new Informer({ client, resource: RESOURCES.nodes, fieldSelector, metrics });
   const controller = new Controller({

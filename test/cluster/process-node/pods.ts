@@ -1,5 +1,5 @@
 /** All pods of the node: follows the API server's list of them. */
-import PromRegistry from "prom-client/lib/registry.js";
+import { Registry } from "prom-client";
 import type { Pod as PodObject } from "../../../src/kube/client/built-in-kinds.ts";
 import { RESOURCES } from "../../../src/kube/client/resource.ts";
 import { Informer } from "../../../src/kube/informer/informer.ts";
@@ -17,7 +17,7 @@ export class Pods {
   run(signal: AbortSignal): Promise<void> {
     const { client, config } = this.#context;
     const fieldSelector = `spec.nodeName=${config.plan.name}`;
-    const informer = new Informer({ client, resource: RESOURCES.pods, fieldSelector, metrics: new PromRegistry() });
+    const informer = new Informer({ client, resource: RESOURCES.pods, fieldSelector, metrics: new Registry() });
     informer.on({
       add: (object) => this.#seen(object),
       update: (object, old) => {

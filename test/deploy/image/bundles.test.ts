@@ -28,6 +28,19 @@ it("no process of every node loads schemas", { timeout: 60_000 }, async () => {
   }
 });
 
+it("holds of the packages for metrics and logs what processes use, and nothing that starts threads", async () => {
+  const { sources } = await bundleProcesses("amd64");
+  const parts = (name: string) =>
+    sources.filter((source) => source.includes(`/${name}/`)).map((source) => source.split(`/${name}/`)[1]);
+  expect(parts("prom-client")).toEqual(
+    expect.arrayContaining(["lib/registry.js", "lib/counter.js", "lib/gauge.js", "lib/histogram.js"]),
+  );
+  expect(
+    parts("prom-client").filter((part) => /cluster|pushgateway|efaultMetrics|summary|metrics\//.test(part ?? "")),
+  ).toEqual([]);
+  expect(sources.filter((source) => source.includes("worker"))).toEqual(["main-thread:worker_threads"]);
+});
+
 it("holds text that takes one byte a character in memory, in one language", async () => {
   const { tree, sources } = await bundleProcesses("amd64");
   const wide = [...tree].filter(

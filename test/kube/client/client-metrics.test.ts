@@ -1,4 +1,4 @@
-import PromRegistry from "prom-client/lib/registry.js";
+import { Registry } from "prom-client";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { KubeClient } from "../../../src/kube/client/client.ts";
 import { RESOURCES } from "../../../src/kube/client/resource.ts";
@@ -9,12 +9,12 @@ const { configMaps } = RESOURCES;
 const REF = { namespace: "default", name: "a" };
 
 let server: ScriptedServer;
-let metrics: PromRegistry;
+let metrics: Registry;
 let client: KubeClient;
 
 beforeEach(async () => {
   server = await ScriptedServer.start();
-  metrics = new PromRegistry();
+  metrics = new Registry();
   client = new KubeClient({ credentials: server.credentials(), random: () => 0, metrics });
 });
 

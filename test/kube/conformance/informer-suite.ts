@@ -1,4 +1,4 @@
-import PromRegistry from "prom-client/lib/registry.js";
+import { Registry } from "prom-client";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { KubeClient } from "../../../src/kube/client/client.ts";
 import { Informer } from "../../../src/kube/informer/informer.ts";
@@ -108,7 +108,7 @@ export function informerSuite(name: string, start: () => Promise<Backend>): void
       const informer = new Informer<Widget>({
         client,
         resource: WIDGETS,
-        metrics: new PromRegistry(),
+        metrics: new Registry(),
         namespace,
         labelSelector: `test=${label}`,
         rules: { wholeList, backoff: { baseMs: 4, maxMs: 20 }, shortWatchMs: 50, pageSize: 2 },

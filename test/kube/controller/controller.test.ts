@@ -1,4 +1,4 @@
-import PromRegistry from "prom-client/lib/registry.js";
+import { Registry } from "prom-client";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { KubeClient } from "../../../src/kube/client/client.ts";
 import { RESOURCES } from "../../../src/kube/client/resource.ts";
@@ -24,7 +24,7 @@ describe("reconciling", () => {
     const attempts: number[] = [];
     const controller = new Controller({
       name: "t",
-      metrics: new PromRegistry(),
+      metrics: new Registry(),
       clock,
       random: () => 1,
       backoff: { baseMs: 100, maxMs: 1_000 },
@@ -51,7 +51,7 @@ describe("reconciling", () => {
     let attempts = 0;
     const controller = new Controller({
       name: "t",
-      metrics: new PromRegistry(),
+      metrics: new Registry(),
       clock,
       random: () => 1,
       backoff: { baseMs: 100, maxMs: 30_000 },
@@ -93,7 +93,7 @@ describe("reconciling", () => {
     };
     const controller = new Controller({
       name: "t",
-      metrics: new PromRegistry(),
+      metrics: new Registry(),
       log: log({}),
       backoff: { baseMs: 60_000, maxMs: 60_000 },
       reconcile: (key) => outcomes[key]?.() as Promise<void>,
@@ -121,7 +121,7 @@ describe("reconciling", () => {
     let runs = 0;
     const controller = new Controller({
       name: "t",
-      metrics: new PromRegistry(),
+      metrics: new Registry(),
       clock,
       reconcile: async () => {
         runs++;
@@ -143,7 +143,7 @@ describe("reconciling", () => {
     let finished = 0;
     const controller = new Controller({
       name: "t",
-      metrics: new PromRegistry(),
+      metrics: new Registry(),
       concurrency: 3,
       reconcile: async (key) => {
         overlaps += active.has(key) ? 1 : 0;
@@ -170,7 +170,7 @@ describe("reconciling", () => {
     const events: string[] = [];
     const controller = new Controller({
       name: "t",
-      metrics: new PromRegistry(),
+      metrics: new Registry(),
       reconcile: async (_, { signal }) => {
         events.push("begin");
         await new Promise((resolve) => signal.addEventListener("abort", resolve));
@@ -188,7 +188,7 @@ describe("reconciling", () => {
   });
 
   test("results are counted under the names of controller-runtime and client-go", async () => {
-    const metrics = new PromRegistry();
+    const metrics = new Registry();
     const controller = new Controller({
       name: "t",
       metrics,
@@ -212,7 +212,7 @@ describe("reconciling", () => {
   });
 
   test("work that does not end is seen while it goes on", async () => {
-    const metrics = new PromRegistry();
+    const metrics = new Registry();
     const clock = new ManualClock();
     const stuck = Promise.withResolvers<void>();
     const reconcile = () => stuck.promise;
@@ -246,13 +246,13 @@ describe("watching", () => {
     const informer = new Informer({
       client,
       resource: RESOURCES.configMaps,
-      metrics: new PromRegistry(),
+      metrics: new Registry(),
       rules: { wholeList: false },
     });
     const keys: string[] = [];
     const controller = new Controller({
       name: "t",
-      metrics: new PromRegistry(),
+      metrics: new Registry(),
       reconcile: async (key) => {
         expect(informer.hasSynced).toBe(true);
         keys.push(key);

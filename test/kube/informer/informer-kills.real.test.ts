@@ -1,4 +1,4 @@
-import PromRegistry from "prom-client/lib/registry.js";
+import { Registry } from "prom-client";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { ApiError, ConnectionError } from "../../../src/kube/client/api-error.ts";
 import type { ConfigMap } from "../../../src/kube/client/built-in-kinds.ts";
@@ -47,7 +47,7 @@ function follow(through = client) {
     resource: configMaps,
     ...SELECTION,
     rules,
-    metrics: new PromRegistry(),
+    metrics: new Registry(),
   });
   const story = new Story<ConfigMap>();
   informer.on(story);

@@ -1,14 +1,14 @@
-import PromRegistry from "prom-client/lib/registry.js";
+import { Registry } from "prom-client";
 import { beforeEach, expect, test } from "vitest";
 import { ApiError } from "../../../src/kube/client/api-error.ts";
 import { informerMetrics } from "../../../src/kube/informer/informer-metrics.ts";
 import { ManualClock } from "../support/manual-clock.ts";
 
-let registry: PromRegistry;
+let registry: Registry;
 let clock: ManualClock;
 
 beforeEach(() => {
-  registry = new PromRegistry();
+  registry = new Registry();
   clock = new ManualClock();
 });
 

@@ -1,5 +1,5 @@
 import dns from "node:dns";
-import PromRegistry from "prom-client/lib/registry.js";
+import { Registry } from "prom-client";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import type { ConfigMap } from "../../../src/kube/client/built-in-kinds.ts";
 import { KubeClient } from "../../../src/kube/client/client.ts";
@@ -40,7 +40,7 @@ function start(options: Partial<InformerOptions<ConfigMap>> = {}, credentials = 
   const informer = new Informer({
     client,
     resource: RESOURCES.configMaps,
-    metrics: new PromRegistry(),
+    metrics: new Registry(),
     ...options,
     rules: { wholeList: false, ...options.rules },
   });

@@ -1,4 +1,4 @@
-import PromRegistry from "prom-client/lib/registry.js";
+import { Registry } from "prom-client";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import type { ConfigMap } from "../../../src/kube/client/built-in-kinds.ts";
 import { RESOURCES } from "../../../src/kube/client/resource.ts";
@@ -24,7 +24,7 @@ describe("against a real API server", () => {
     const informer = new Informer({
       client,
       resource: WIDGETS,
-      metrics: new PromRegistry(),
+      metrics: new Registry(),
       absentIsEmpty: true,
       rules: { absentRetryMs: 100 },
     });
@@ -48,7 +48,7 @@ describe("against a real API server", () => {
   test("the server ending watches all the time loses nothing", async () => {
     const informer = new Informer({
       client,
-      metrics: new PromRegistry(),
+      metrics: new Registry(),
       resource: configMaps,
       namespace,
       labelSelector: "suite=short",

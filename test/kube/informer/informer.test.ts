@@ -1,4 +1,4 @@
-import PromRegistry from "prom-client/lib/registry.js";
+import { Registry } from "prom-client";
 import { describe, expect, test } from "vitest";
 import type { ConfigMap } from "../../../src/kube/client/built-in-kinds.ts";
 import { RESOURCES } from "../../../src/kube/client/resource.ts";
@@ -239,7 +239,7 @@ describe("handlers and stopping", () => {
     const informer = new Informer({
       client,
       resource: RESOURCES.configMaps,
-      metrics: new PromRegistry(),
+      metrics: new Registry(),
       rules: BY_PAGES,
     });
     informer.on({
@@ -262,7 +262,7 @@ describe("handlers and stopping", () => {
     const informer = new Informer({
       client,
       resource: RESOURCES.configMaps,
-      metrics: new PromRegistry(),
+      metrics: new Registry(),
       rules: BY_PAGES,
     });
     const running = informer.run(stop.signal);

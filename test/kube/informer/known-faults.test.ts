@@ -2,7 +2,7 @@
  * Nine things that informers of client-node do or did, each of which made a controller wrong. Each test fails with an
  * informer that does the same.
  */
-import PromRegistry from "prom-client/lib/registry.js";
+import { Registry } from "prom-client";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import type { ConfigMap } from "../../../src/kube/client/built-in-kinds.ts";
 import { KubeClient } from "../../../src/kube/client/client.ts";
@@ -31,7 +31,7 @@ beforeEach(async () => {
     client,
     resource: RESOURCES.configMaps,
     labelSelector: "a=b",
-    metrics: new PromRegistry(),
+    metrics: new Registry(),
     rules: { wholeList: false, backoff: { baseMs: 4, maxMs: 20 } },
   });
   informer.on(story);
@@ -119,7 +119,7 @@ test("7. what a handler throws reaches neither the other handlers nor the stream
     client,
     resource: RESOURCES.configMaps,
     labelSelector: "a=b",
-    metrics: new PromRegistry(),
+    metrics: new Registry(),
     rules: { wholeList: false },
   });
   broken.on({

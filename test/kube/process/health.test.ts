@@ -1,13 +1,13 @@
 import { Agent, IncomingMessage, ServerResponse } from "node:http";
 import { Socket } from "node:net";
-import PromRegistry from "prom-client/lib/registry.js";
+import { Registry } from "prom-client";
 import { describe, expect, it } from "vitest";
 import { Health, healthServer } from "../../../src/kube/process/health.ts";
 import { askServer } from "../support/ask-server.ts";
 import { Crowd, HALF_SENT } from "../support/crowd.ts";
 
 /** Status of an answer to a client with this address. */
-function statusFor(path: string, remoteAddress: string, metrics?: PromRegistry): Promise<number> {
+function statusFor(path: string, remoteAddress: string, metrics?: Registry): Promise<number> {
   const { server } = healthServer(new Health(), metrics, { port: 0 });
   const socket = new Socket();
   Object.defineProperty(socket, "remoteAddress", { value: remoteAddress });
@@ -25,7 +25,7 @@ function statusFor(path: string, remoteAddress: string, metrics?: PromRegistry):
 
 describe("the port for probes", () => {
   it.each(["127.0.0.1", "::1", "::ffff:127.0.0.1"])("shows metrics to the pod itself, from %s", async (address) => {
-    expect(await statusFor("/metrics", address, new PromRegistry())).toBe(200);
+    expect(await statusFor("/metrics", address, new Registry())).toBe(200);
   });
 
   it("shows none on the node's network, where loopback belongs to everybody", async () => {
@@ -36,7 +36,7 @@ describe("the port for probes", () => {
   it.each(["10.0.0.7", "::ffff:10.0.0.7", "fd00::1", "::10", ""])(
     "shows none to others, as from %s",
     async (address) => {
-      expect(await statusFor("/metrics", address, new PromRegistry())).toBe(403);
+      expect(await statusFor("/metrics", address, new Registry())).toBe(403);
       expect(await statusFor("/healthz", address)).toBe(200);
     },
   );

@@ -1,7 +1,6 @@
 import { Agent, request } from "node:https";
 import { connect, type SecureVersion, type TLSSocket } from "node:tls";
-import Gauge from "prom-client/lib/gauge.js";
-import PromRegistry from "prom-client/lib/registry.js";
+import { Gauge, Registry } from "prom-client";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { selfSigned } from "../../../src/certs/self-signed.ts";
 import { tlsLimits } from "../../../src/certs/tls-profile.ts";
@@ -36,7 +35,7 @@ describe("a process's metrics", () => {
           username === "prometheus" && "path" in permission && permission.path === "/metrics",
       },
     });
-    const metrics = new PromRegistry();
+    const metrics = new Registry();
     new Gauge({ name: "answer", help: "What it is.", registers: [metrics] }).set(42);
     const onChange = (listener: () => void) => {
       changed = listener;

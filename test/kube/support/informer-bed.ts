@@ -1,5 +1,5 @@
 /** A scripted server, a client of it and what an informer reports: anew for each test of a file that imports this. */
-import PromRegistry from "prom-client/lib/registry.js";
+import { Registry } from "prom-client";
 import { afterEach, beforeEach } from "vitest";
 import type { ConfigMap } from "../../../src/kube/client/built-in-kinds.ts";
 import { KubeClient } from "../../../src/kube/client/client.ts";
@@ -39,7 +39,7 @@ export function start(options: Partial<InformerOptions<ConfigMap>> = {}): Inform
   const informer = new Informer({
     client,
     resource: RESOURCES.configMaps,
-    metrics: new PromRegistry(),
+    metrics: new Registry(),
     ...options,
     rules,
   });

@@ -1,4 +1,4 @@
-import PromRegistry from "prom-client/lib/registry.js";
+import { Registry } from "prom-client";
 import { describe, expect, it } from "vitest";
 import { agentMetrics } from "../../../src/linux-bridge/agent/agent-metrics.ts";
 
@@ -6,7 +6,7 @@ const REPORT = { plugin: "bridge", command: "ADD", code: 0, ms: 1.5 };
 
 describe("what the agent hears", () => {
   it("is counted: durations of what succeeded, codes of what failed, nothing that is made up", async () => {
-    const registry = new PromRegistry();
+    const registry = new Registry();
     const metrics = agentMetrics(registry, {
       recordDirectory: "/no/such/directory",
       netnsDirectories: [],

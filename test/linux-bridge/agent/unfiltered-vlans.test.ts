@@ -1,7 +1,7 @@
 import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import PromRegistry from "prom-client/lib/registry.js";
+import { Registry } from "prom-client";
 import { afterEach, beforeEach, expect, it } from "vitest";
 import { agentMetrics } from "../../../src/linux-bridge/agent/agent-metrics.ts";
 import type { HostLink } from "../../../src/linux-bridge/agent/host-links.ts";
@@ -30,7 +30,7 @@ async function attach(config: object, plugin = "bridge"): Promise<void> {
 }
 
 async function gauge(): Promise<string[]> {
-  const registry = new PromRegistry();
+  const registry = new Registry();
   agentMetrics(registry, { recordDirectory: records, netnsDirectories: [], listLinks: async () => links });
   const text = await registry.metrics();
   return text.split("\n").filter((line) => line.startsWith("linux_bridge_unfiltered_vlan_attachments"));

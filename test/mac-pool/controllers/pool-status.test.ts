@@ -1,4 +1,4 @@
-import PromRegistry from "prom-client/lib/registry.js";
+import { Registry } from "prom-client";
 import { describe, expect, it } from "vitest";
 import { type Mac, parseMac } from "../../../src/api/mac.ts";
 import type { MACPool } from "../../../src/api/mac-pool.ts";
@@ -47,7 +47,7 @@ class Bed {
     const client = { patch } as unknown as KubeClient;
     const events = { event: () => {} } as unknown as EventRecorder;
     const { clock } = this;
-    const metrics = new PromRegistry();
+    const metrics = new Registry();
     const adoption = () => undefined;
     const servingProblem = () => this.servingProblem;
     const given = { caches, client, events, adoption, servingProblem };

@@ -1,5 +1,5 @@
 /** The metrics of all processes, and those that a PromQL query asks for. */
-import PromRegistry from "prom-client/lib/registry.js";
+import { Registry } from "prom-client";
 import { EVERY_BRIDGE } from "../../../src/bridge-marker/bridge-resources.ts";
 import { markerMetrics } from "../../../src/bridge-marker/marker-metrics.ts";
 import { NodeLinks } from "../../../src/bridge-marker/node-links.ts";
@@ -39,7 +39,7 @@ export function metricsOf(query: string): string[] {
 
 /** Names of all metrics of all processes. */
 export function metricNames(): string[] {
-  const metrics = new PromRegistry();
+  const metrics = new Registry();
   const client = new KubeClient({ credentials: { server: "http://127.0.0.1:1" } as never, metrics });
   new Operator({ client, settings: DEFAULT_SETTINGS, identity: "a", log: silentLog, metrics });
   new PoolMetrics(

@@ -2,7 +2,7 @@ import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { oneByte } from "../../../deploy/image/one-byte.ts";
+import { oneByte } from "../../../deploy/image/footprint.ts";
 
 describe("a bundle of one byte a character", () => {
   let root: string;
