@@ -1,4 +1,5 @@
 import type { JsonPatchOp } from "./json-patch.ts";
+import type { Query } from "./paths.ts";
 
 export interface CallOptions {
   readonly signal?: AbortSignal | undefined;
@@ -58,4 +59,24 @@ export interface WatchEvent<T> {
   readonly type: "ADDED" | "MODIFIED" | "DELETED" | "BOOKMARK" | "ERROR";
   /** For ERROR a `Status`, for BOOKMARK only kind and resourceVersion. */
   readonly object: T;
+}
+
+export function selectQuery(options: SelectOptions): Query {
+  return { labelSelector: options.labelSelector, fieldSelector: options.fieldSelector };
+}
+
+export function watchQuery(options: WatchOptions): Query {
+  const { resourceVersion, timeoutSeconds } = options;
+  return {
+    ...selectQuery(options),
+    watch: true,
+    allowWatchBookmarks: options.allowBookmarks ?? true,
+    resourceVersion,
+    timeoutSeconds,
+  };
+}
+
+export function writeQuery(options: WriteOptions): Query {
+  const { fieldManager, fieldValidation } = options;
+  return { dryRun: options.dryRun ? "All" : undefined, fieldManager, fieldValidation };
 }

@@ -20,9 +20,9 @@ import type {
   WatchOptions,
   WriteOptions,
 } from "./call-options.ts";
+import { watchQuery, writeQuery } from "./call-options.ts";
 import { listCall, readPage, readPageAsItComes } from "./list-page.ts";
 import { bodyOf, nameOf, type Query, refOf, requireName, resourcePath, withQuery } from "./paths.ts";
-import { watchQuery, writeQuery } from "./query.ts";
 import type { KubeObject, ObjectRef, Resource } from "./resource.ts";
 import { parseJson, WatchDecoder } from "./watch-decoder.ts";
 

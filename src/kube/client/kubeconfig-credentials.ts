@@ -1,8 +1,10 @@
 import { existsSync, readFileSync } from "node:fs";
-import { stat } from "node:fs/promises";
+import { readFile, stat } from "node:fs/promises";
 import type { RequestOptions } from "node:https";
-import { delimiter, dirname } from "node:path";
+import { delimiter, dirname, resolve } from "node:path";
 import { KubeConfig } from "@kubernetes/client-node/dist/config.js";
+import type { User } from "@kubernetes/client-node/dist/config_types.js";
+import { parse as parseYaml } from "yaml";
 import { systemClock } from "../clock.ts";
 import {
   type Credentials,
@@ -11,11 +13,9 @@ import {
   reloading,
   type TlsMaterial,
 } from "./credentials.ts";
-import { completeExecPlugins } from "./exec-plugins.ts";
 import { checkCertificate, checkCluster, checkUser, noCredentials, unreadable } from "./kubeconfig-faults.ts";
 import { type KubeconfigOverrides, override } from "./kubeconfig-overrides.ts";
 import { parseProxy, proxyFromEnvironment } from "./proxy-choice.ts";
-import { authorizationFrom, type TokenFiles, tokenFiles } from "./token-files.ts";
 import { tunnelsOf } from "./tunnel.ts";
 
 /**
@@ -226,4 +226,47 @@ function headersOf(options: RequestOptions): Record<string, string> {
     headers.authorization = `Basic ${Buffer.from(options.auth).toString("base64")}`;
   }
   return headers;
+}
+
+interface ExecPlugin {
+  readonly apiVersion?: string;
+  command: string;
+  env?: readonly { readonly name: string; readonly value: string }[] | null;
+}
+
+/**
+ * What client-node leaves out for exec plugins: a command with a slash is relative to its kubeconfig, and the plugin
+ * reads from KUBERNETES_EXEC_INFO which version of ExecCredential it has to print.
+ */
+function completeExecPlugins(users: readonly User[], directory: string): void {
+  for (const { exec } of users as readonly { readonly exec?: ExecPlugin | null }[]) {
+    if (!exec?.command) continue;
+    if (exec.command.includes("/")) exec.command = resolve(directory, exec.command);
+    const info = { apiVersion: exec.apiVersion, kind: "ExecCredential", spec: { interactive: false } };
+    exec.env = [...(exec.env ?? []), { name: "KUBERNETES_EXEC_INFO", value: JSON.stringify(info) }];
+  }
+}
+
+/** Paths of token files by the name of their user. client-node does not know `users[].user.tokenFile`. */
+type TokenFiles = ReadonlyMap<string, string>;
+
+/** `text` is a kubeconfig that client-node has understood; paths in it are relative to `directory`. */
+function tokenFiles(text: string, directory: string): TokenFiles {
+  const found = new Map<string, string>();
+  const { users } = parseYaml(text) as { users?: readonly { name: string; user?: { tokenFile?: string } | null }[] };
+  for (const { name, user } of users ?? []) {
+    if (user?.tokenFile) {
+      found.set(name, resolve(directory, user.tokenFile));
+    }
+  }
+  return found;
+}
+
+/** The header that a token file gives. It goes before `token`, as in client-go. */
+async function authorizationFrom(tokenFile: string): Promise<{ authorization: string }> {
+  const token = (await readFile(tokenFile, "utf8")).trim();
+  if (token === "") {
+    throw new Error(`${tokenFile} is empty`);
+  }
+  return { authorization: `Bearer ${token}` };
 }

@@ -1,11 +1,10 @@
 import type { Page, SelectOptions } from "./call-options.ts";
+import { selectQuery } from "./call-options.ts";
 import { COMPRESSED } from "./content-encoding.ts";
 import { ListDecoder } from "./list-decoder.ts";
 import { nameOf, type Query, resourcePath } from "./paths.ts";
-import { selectQuery } from "./query.ts";
-import { apiVersionOf, type KubeObject, type Resource } from "./resource.ts";
+import { apiVersionOf, type KubeObject, type Resource, withoutManagedFields } from "./resource.ts";
 import { parseJson } from "./watch-decoder.ts";
-import { withoutManagedFields } from "./without-managed-fields.ts";
 
 const LIST_TIMEOUT_MS = 60_000;
 

@@ -190,3 +190,12 @@ export const RESOURCES = {
     false,
   ),
 } as const;
+
+/** The object without `metadata.managedFields`, which are about half of a small object's memory. */
+export function withoutManagedFields<T extends KubeObject>(object: T): T {
+  if (object.metadata?.managedFields === undefined) {
+    return object;
+  }
+  const { managedFields: _, ...metadata } = object.metadata;
+  return { ...object, metadata };
+}

@@ -1,7 +1,7 @@
 import { ConnectionError } from "./api-error.ts";
 import type { WatchEvent } from "./call-options.ts";
 import type { KubeObject } from "./resource.ts";
-import { withoutManagedFields } from "./without-managed-fields.ts";
+import { withoutManagedFields } from "./resource.ts";
 
 /** etcd refuses objects above 1.5 MB by default; a watch event is one object. */
 const MAX_EVENT_BYTES = 64 * 1024 * 1024;

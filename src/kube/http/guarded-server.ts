@@ -3,8 +3,10 @@
  * connections, requests and bodies are bounded, clients are judged by their certificates, and `drain` loses no request.
  */
 
+import { once } from "node:events";
 import type { Server as HttpServer, IncomingMessage, RequestListener, ServerResponse } from "node:http";
 import { createServer as createTlsServer, type Server as HttpsServer } from "node:https";
+import type { Server } from "node:net";
 import { type AddressInfo, Server as NetServer, type Socket } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { SecureContextOptions, TLSSocket } from "node:tls";
@@ -12,11 +14,10 @@ import { systemClock } from "../clock.ts";
 import { type Log, silentLog } from "../log.ts";
 import { Bodies } from "./bodies.ts";
 import type { CertificateSource } from "./certificate-source.ts";
-import { type ClientAuthority, refusalOfClient } from "./client-authority.ts";
+import { type ClientAuthority, refusalOfClient } from "./certificate-source.ts";
 import { ConnectionPace } from "./connection-pace.ts";
 import { ConnectionTable, connectionKey } from "./connection-table.ts";
 import { HttpError } from "./http-error.ts";
-import { listenOn } from "./listen.ts";
 
 /** `import` reads every export of a module, and node:http's WebSocket loads Node's own undici: 3 MB in every process. */
 const { createServer } = process.getBuiltinModule("node:http");
@@ -246,4 +247,32 @@ function remember(sockets: Set<Socket>, socket: Socket): void {
 
 async function until(condition: () => boolean, endMs: number): Promise<void> {
   while (!condition() && performance.now() < endMs) await sleep(DRAIN_POLL_MS);
+}
+
+interface ListenAddress {
+  /** 0 for any free port. */
+  readonly port: number;
+  readonly host?: string | undefined;
+}
+
+/** Resolves when the server listens. Rejects with one sentence about a port that can't be had; `cause` is Node's error. */
+async function listenOn(server: Server, { port, host }: ListenAddress): Promise<void> {
+  server.listen({ port, ...(host === undefined ? {} : { host }) });
+  try {
+    await once(server, "listening");
+  } catch (cause) {
+    const { code } = cause as NodeJS.ErrnoException;
+    if (code === "EADDRINUSE") {
+      const message = `Port ${port} is in use (EADDRINUSE): end what listens on it, or give this process another port`;
+      throw new Error(message, { cause });
+    }
+    if (code === "EACCES") {
+      throw new Error(`Port ${port} needs root (EACCES): give this process a port above 1023`, { cause });
+    }
+    if (code === "EADDRNOTAVAIL") {
+      const message = `${host} is no address of this machine (EADDRNOTAVAIL): bind port ${port} to another address`;
+      throw new Error(message, { cause });
+    }
+    throw cause;
+  }
 }

@@ -9,11 +9,10 @@ import type { KubeClient } from "../client/client.ts";
 import type { KubeObject, Resource } from "../client/resource.ts";
 import { type Clock, systemClock } from "../clock.ts";
 import { type Log, silentLog } from "../log.ts";
-import { faultOf } from "./fault.ts";
 import { type Handler, HandlerSet } from "./handler-set.ts";
 import { type InformerMetrics, informerMetrics } from "./informer-metrics.ts";
 import { ListHealth } from "./list-health.ts";
-import { ObjectSource } from "./object-source.ts";
+import { faultOf, ObjectSource } from "./object-source.ts";
 import {
   begin,
   type Effect,
@@ -28,7 +27,7 @@ import { DEFAULT_RULES, type ReflectorRules } from "./reflector-rules.ts";
 import { type Indexer, Store } from "./store.ts";
 
 export type { Handler } from "./handler-set.ts";
-export { objectKey, splitKey } from "./object-key.ts";
+export { objectKey, splitKey } from "./store.ts";
 
 export interface InformerOptions<T extends KubeObject> {
   readonly client: KubeClient;

@@ -1,8 +1,8 @@
-import { type ApiError, apiErrorFromEvent } from "../client/api-error.ts";
+import { ApiError, apiErrorFromEvent, isGone, isNotFound } from "../client/api-error.ts";
 import type { KubeClient, Page, SelectOptions, WatchEvent } from "../client/client.ts";
 import type { KubeObject, Resource } from "../client/resource.ts";
 import type { InformerMetrics } from "./informer-metrics.ts";
-import type { Effect, Input } from "./reflector.ts";
+import type { Effect, Fault, Input } from "./reflector.ts";
 
 export interface ObjectSourceOptions<T extends KubeObject> {
   readonly client: KubeClient;
@@ -91,4 +91,19 @@ export class ObjectSource<T extends KubeObject> {
     if (!this.#keep(kept)) return { type: "event", event: "forget", object: kept };
     return { type: "event", event: type === "ADDED" ? this.#added : "put", object: kept };
   }
+}
+
+/** What an error of a list or a watch means to the reflector. */
+export function faultOf(error: unknown): Fault {
+  if (isGone(error)) {
+    return { kind: "gone" };
+  }
+  if (isNotFound(error)) {
+    return { kind: "absent" };
+  }
+  if (error instanceof ApiError) {
+    const refused = error.status < 500 && ![401, 403, 429].includes(error.status);
+    return { kind: refused ? "refused" : "broken", retryAfterMs: error.retryAfterMs };
+  }
+  return { kind: "broken" };
 }

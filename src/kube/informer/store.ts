@@ -1,6 +1,5 @@
 import type { KubeObject } from "../client/resource.ts";
 import { isOlder } from "../client/resource-version.ts";
-import { objectKey } from "./object-key.ts";
 
 export type Indexer<T> = (object: T) => readonly string[];
 
@@ -201,4 +200,18 @@ function removeKey(index: Index, value: string, key: string): void {
   } else if (keys?.delete(key) && keys.size === 0) {
     index.delete(value);
   }
+}
+
+/** `namespace/name`, or `name` alone where there is no namespace. */
+export function objectKey(object: KubeObject): string {
+  const { namespace, name = "" } = object.metadata;
+  return namespace ? `${namespace}/${name}` : name;
+}
+
+/** The reverse of `objectKey`. */
+export function splitKey(key: string): { namespace: string | undefined; name: string } {
+  const slash = key.indexOf("/");
+  return slash < 0
+    ? { namespace: undefined, name: key }
+    : { namespace: key.slice(0, slash), name: key.slice(slash + 1) };
 }

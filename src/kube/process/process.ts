@@ -5,10 +5,9 @@
 
 import { writeFileSync } from "node:fs";
 import type { Logger } from "pino";
-import { Registry } from "prom-client";
+import { Counter, Gauge, Registry } from "prom-client";
 import { Health, healthServer } from "./health.ts";
 import { createLogger } from "./logger.ts";
-import { processMetrics } from "./process-metrics.ts";
 import type { Environment } from "./read-env.ts";
 
 export { type Environment, readEnv, readPort, requireEnv } from "./read-env.ts";
@@ -100,4 +99,32 @@ function writeTerminationMessage(error: unknown): void {
   } catch {
     // The log has it.
   }
+}
+
+/** The few process metrics that dashboards show, without prom-client's big collectors. */
+function processMetrics(registry: Registry): void {
+  const registers = [registry];
+  new Gauge({
+    name: "process_resident_memory_bytes",
+    help: "Resident memory.",
+    registers,
+    collect() {
+      this.set(process.memoryUsage.rss());
+    },
+  });
+  new Counter({
+    name: "process_cpu_seconds_total",
+    help: "User and system CPU time.",
+    registers,
+    collect() {
+      const { user, system } = process.cpuUsage();
+      this.reset();
+      this.inc((user + system) / 1e6);
+    },
+  });
+  new Gauge({
+    name: "process_start_time_seconds",
+    help: "Start of the process, seconds since the epoch.",
+    registers,
+  }).set(Math.round(Date.now() / 1000 - process.uptime()));
 }

@@ -4,13 +4,13 @@
  */
 
 import type { EventEmitter } from "node:events";
+import { setImmediate as nextTurn } from "node:timers/promises";
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import { MAC_POOL_TOKEN_HEADER } from "../../../api/names.ts";
 import type { User } from "../../../kube/access/user.ts";
 import type { Clock } from "../../../kube/clock.ts";
 import { setHandlerDeadline } from "../../../kube/http/handler-deadline.ts";
 import { HttpError } from "../../../kube/http/http-error.ts";
-import { YieldPerRequest } from "../../../kube/http/yield-per-request.ts";
 import type { Log } from "../../../kube/log.ts";
 import type { Inspector } from "../queries/inspector.ts";
 import { Watches } from "../watch/watches.ts";
@@ -158,5 +158,19 @@ export class AnswerPlaces {
     }
     this.#users.set(response, username);
     response.once("close", () => this.#users.delete(response));
+  }
+}
+
+/**
+ * Begins one request a turn of the event loop, in the order in which they came. Many may arrive in one turn; what else the
+ * process answers is read between them.
+ */
+export class YieldPerRequest {
+  #last: Promise<void> = Promise.resolve();
+
+  /** Resolves when the next one may begin. */
+  next(): Promise<void> {
+    this.#last = this.#last.then(() => nextTurn());
+    return this.#last;
   }
 }
