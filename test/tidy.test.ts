@@ -181,7 +181,8 @@ describe("the house", () => {
 
   it("loads fastify only in the process with a REST interface: the others must stay small", () => {
     const servers = files.filter(
-      (file) => file.startsWith("src/") && importsOf(read(file)).some((from) => from.endsWith("/http/server.ts")),
+      (file) =>
+        file.startsWith("src/") && importsOf(read(file)).some((from) => from.endsWith("/server/http-server.ts")),
     );
     expect(servers).toEqual(["src/mac-pool/listeners.ts"]);
   });

@@ -1,5 +1,5 @@
 import type { Clock } from "../kube/clock.ts";
-import type { Health } from "../kube/process/health.ts";
+import type { Health } from "../kube/server/health.ts";
 import type { LinkTable } from "../links/link-table.ts";
 import type { NodePublisher } from "./node-publisher.ts";
 

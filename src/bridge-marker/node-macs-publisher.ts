@@ -5,7 +5,7 @@ import { ApiError, isNotFound } from "../kube/client/api-error.ts";
 import type { KubeClient } from "../kube/client/client.ts";
 import type { Resource } from "../kube/client/resource.ts";
 import { type Clock, systemClock } from "../kube/clock.ts";
-import { Controller } from "../kube/controller/controller.ts";
+import { Controller } from "../kube/informer/controller.ts";
 import type { Log } from "../kube/log.ts";
 import type { NodeLinks } from "./node-links.ts";
 

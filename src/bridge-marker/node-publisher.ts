@@ -5,10 +5,10 @@ import type { KubeClient } from "../kube/client/client.ts";
 import { RESOURCES } from "../kube/client/resource.ts";
 import { isOlder } from "../kube/client/resource-version.ts";
 import { type Clock, systemClock } from "../kube/clock.ts";
-import { Controller } from "../kube/controller/controller.ts";
+import { type Backoff, backoffMs } from "../kube/informer/backoff.ts";
+import { Controller } from "../kube/informer/controller.ts";
 import { Informer } from "../kube/informer/informer.ts";
 import type { Log } from "../kube/log.ts";
-import { type Backoff, backoffMs } from "../kube/queue/backoff.ts";
 import { bridgeCapacity, type CapacityChange, planCapacity, type SkippedBridge } from "./bridge-resources.ts";
 import type { NodeLinks } from "./node-links.ts";
 

@@ -22,7 +22,7 @@ import type { JsonPatchOp } from "../kube/client/json-patch.ts";
 import { jsonPointer } from "../kube/client/json-patch.ts";
 import { type KubeObject, RESOURCES, type Resource } from "../kube/client/resource.ts";
 import { type Clock, systemClock } from "../kube/clock.ts";
-import { Controller } from "../kube/controller/controller.ts";
+import { Controller } from "../kube/informer/controller.ts";
 import { Informer } from "../kube/informer/informer.ts";
 import type { Log } from "../kube/log.ts";
 import type { WebhookConfigurationRef } from "./configuration.ts";

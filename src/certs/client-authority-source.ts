@@ -2,8 +2,8 @@ import type { Registry } from "prom-client";
 import type { ConfigMap } from "../kube/client/built-in-kinds.ts";
 import type { KubeClient } from "../kube/client/client.ts";
 import { RESOURCES } from "../kube/client/resource.ts";
-import type { CertificateSource, ClientAuthority, ServerCertificate } from "../kube/http/certificate-source.ts";
 import type { Log } from "../kube/log.ts";
+import type { CertificateSource, ClientAuthority, ServerCertificate } from "../kube/server/certificate-source.ts";
 import { formatBundle, parseBundle } from "./certificate.ts";
 import { WatchedSource } from "./watched-source.ts";
 

@@ -2,9 +2,9 @@ import { once } from "node:events";
 import type { Registry } from "prom-client";
 import { MetricsAccess } from "../kube/access/metrics-access.ts";
 import type { KubeClient } from "../kube/client/client.ts";
-import type { CertificateSource } from "../kube/http/certificate-source.ts";
 import type { Log } from "../kube/log.ts";
-import { metricsServer } from "../kube/process/metrics-server.ts";
+import type { CertificateSource } from "../kube/server/certificate-source.ts";
+import { metricsServer } from "../kube/server/metrics-server.ts";
 import { SelfSignedTlsSource } from "./self-signed.ts";
 import { tlsLimits } from "./tls-profile.ts";
 

@@ -6,8 +6,8 @@ import type { NetworkAddonsConfig } from "../api/network-addons-config.ts";
 import { tlsSecurityProfileSchema } from "../api/tls-security-profile.ts";
 import type { KubeClient } from "../kube/client/client.ts";
 import type { Resource } from "../kube/client/resource.ts";
-import type { CertificateSource, ServerCertificate, TlsLimits } from "../kube/http/certificate-source.ts";
 import type { Log } from "../kube/log.ts";
+import type { CertificateSource, ServerCertificate, TlsLimits } from "../kube/server/certificate-source.ts";
 import { tlsLimits } from "./tls-profile.ts";
 import { WatchedSource } from "./watched-source.ts";
 

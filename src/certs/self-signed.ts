@@ -5,7 +5,7 @@
  */
 import { generateKeyPairSync, randomBytes, sign } from "node:crypto";
 import { type Clock, systemClock } from "../kube/clock.ts";
-import type { CertificateSource, ServerCertificate } from "../kube/http/certificate-source.ts";
+import type { CertificateSource, ServerCertificate } from "../kube/server/certificate-source.ts";
 import { BACKDATE_MS } from "./certificate.ts";
 
 /** Tags of ASN.1 (X.690). */

@@ -1,5 +1,5 @@
 import type { TlsSecurityProfile } from "../api/tls-security-profile.ts";
-import type { TlsLimits } from "../kube/http/certificate-source.ts";
+import type { TlsLimits } from "../kube/server/certificate-source.ts";
 
 /** OpenShift's TLS security profiles as options of a Node listener. */
 

@@ -1,9 +1,9 @@
 import type { Registry } from "prom-client";
 import type { KubeClient } from "../kube/client/client.ts";
 import type { KubeObject, Resource } from "../kube/client/resource.ts";
-import type { CertificateSource, ServerCertificate } from "../kube/http/certificate-source.ts";
 import { Informer } from "../kube/informer/informer.ts";
 import type { Log } from "../kube/log.ts";
+import type { CertificateSource, ServerCertificate } from "../kube/server/certificate-source.ts";
 
 /** The object that is watched. */
 export interface WatchedObject<T extends KubeObject> {

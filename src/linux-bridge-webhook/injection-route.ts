@@ -2,17 +2,17 @@
 
 import { Counter, type Registry } from "prom-client";
 import { INJECT_RESOURCES_PATH } from "../api/webhook-paths.ts";
+import { type Clock, systemClock } from "../kube/clock.ts";
+import type { Log } from "../kube/log.ts";
+import { RateLimitedLog } from "../kube/rate-limited-log.ts";
 import {
   type AdmissionAnswer,
   type AdmissionRequest,
   admissionHandler,
   type Review,
-} from "../kube/admission/admission-server.ts";
-import { type Clock, systemClock } from "../kube/clock.ts";
-import { HttpError } from "../kube/http/http-error.ts";
-import type { PostRoutes } from "../kube/http/route-server.ts";
-import type { Log } from "../kube/log.ts";
-import { RateLimitedLog } from "../kube/rate-limited-log.ts";
+} from "../kube/server/admission-server.ts";
+import { HttpError } from "../kube/server/http-error.ts";
+import type { PostRoutes } from "../kube/server/route-server.ts";
 import { describePod } from "./pod-review.ts";
 
 export interface InjectionRouteOptions {

@@ -3,11 +3,11 @@
 import { Counter, type Registry } from "prom-client";
 import type { NadLint } from "../api/nad-lint-setting.ts";
 import { LINT_NETWORKS_PATH } from "../api/webhook-paths.ts";
-import { type AdmissionAnswer, type AdmissionRequest, admissionHandler } from "../kube/admission/admission-server.ts";
 import { type Clock, systemClock } from "../kube/clock.ts";
-import type { PostRoutes } from "../kube/http/route-server.ts";
 import type { Log } from "../kube/log.ts";
 import { RateLimitedLog } from "../kube/rate-limited-log.ts";
+import { type AdmissionAnswer, type AdmissionRequest, admissionHandler } from "../kube/server/admission-server.ts";
+import type { PostRoutes } from "../kube/server/route-server.ts";
 import { FINDING_CODES, type FindingCode } from "../nad-lint/finding.ts";
 import { describeNad, type NadReviewOptions, nadReview } from "./nad-review.ts";
 

@@ -2,9 +2,9 @@
 
 import type { NadLint } from "../api/nad-lint-setting.ts";
 import { NAD_RESOURCE_NAME_ANNOTATION } from "../api/names.ts";
-import type { AdmissionAnswer, AdmissionRequest } from "../kube/admission/admission-server.ts";
 import type { KubeObject } from "../kube/client/resource.ts";
 import { textAt } from "../kube/json-path.ts";
+import type { AdmissionAnswer, AdmissionRequest } from "../kube/server/admission-server.ts";
 import type { Finding } from "../nad-lint/finding.ts";
 import { type ClusterFacts, lintNetwork } from "../nad-lint/lint.ts";
 

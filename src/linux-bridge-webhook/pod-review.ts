@@ -1,6 +1,6 @@
 import type { UnusableNetworks } from "../api/injection-settings.ts";
 import { NETWORKS_ANNOTATION } from "../api/names.ts";
-import type { AdmissionAnswer, AdmissionRequest, Review } from "../kube/admission/admission-server.ts";
+import type { AdmissionAnswer, AdmissionRequest, Review } from "../kube/server/admission-server.ts";
 import { shortText } from "../kube/short-text.ts";
 import { type Attachment, type InjectablePod, planInjection } from "./injection.ts";
 import { isNamespaceName, isObjectName } from "./legal-names.ts";

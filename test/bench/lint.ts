@@ -1,5 +1,5 @@
-import type { AdmissionRequest } from "../../src/kube/admission/admission-server.ts";
 import type { KubeObject } from "../../src/kube/client/resource.ts";
+import type { AdmissionRequest } from "../../src/kube/server/admission-server.ts";
 import { nadReview } from "../../src/linux-bridge-webhook/nad-review.ts";
 import { WRONG_NETWORKS } from "../nad-lint/wrong-networks.ts";
 import { type BenchRow, limitedRow, row } from "./bench.ts";

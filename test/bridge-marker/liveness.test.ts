@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, it } from "vitest";
 import { checkLiveness } from "../../src/bridge-marker/liveness.ts";
-import { Health } from "../../src/kube/process/health.ts";
+import { Health } from "../../src/kube/server/health.ts";
 import { ManualClock } from "../kube/support/manual-clock.ts";
 
 const LIMITS = { maxUnsyncedMs: 60_000, maxUnansweredMs: 300_000 };

@@ -2,8 +2,8 @@ import type { TLSSocket } from "node:tls";
 import { Registry } from "prom-client";
 import { describe, expect, it } from "vitest";
 import { ClientAuthoritySource } from "../../src/certs/client-authority-source.ts";
-import { refusalOfClient } from "../../src/kube/http/certificate-source.ts";
 import { silentLog } from "../../src/kube/log.ts";
+import { refusalOfClient } from "../../src/kube/server/certificate-source.ts";
 import { Authority } from "../cluster/control-plane/authority.ts";
 import { ListedObjects } from "../mac-pool/inspection/queries/listed-objects.ts";
 

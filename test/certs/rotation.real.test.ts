@@ -7,8 +7,8 @@ import { parseBundle } from "../../src/certs/certificate.ts";
 import { decode } from "../../src/certs/secret-data.ts";
 import { SecretTlsSource } from "../../src/certs/tls-source.ts";
 import { RESOURCES } from "../../src/kube/client/resource.ts";
-import { HttpServer } from "../../src/kube/http/server.ts";
 import { silentLog } from "../../src/kube/log.ts";
+import { HttpServer } from "../../src/kube/server/http-server.ts";
 import { client } from "../support/api-server-bed.ts";
 import { createTlsSecret } from "./granted-user.ts";
 

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
-import type { AdmissionAnswer } from "../../src/kube/admission/admission-server.ts";
 import type { Pod } from "../../src/kube/client/built-in-kinds.ts";
+import type { AdmissionAnswer } from "../../src/kube/server/admission-server.ts";
 import { podReview } from "../../src/linux-bridge-webhook/pod-review.ts";
 import { appliedPatch } from "../support/applied-patch.ts";
 import { NADS, PODS } from "./pods.ts";

@@ -1,9 +1,9 @@
 import { Registry } from "prom-client";
 import { expect, it } from "vitest";
 import { INJECT_RESOURCES_PATH } from "../../src/api/webhook-paths.ts";
-import type { Review } from "../../src/kube/admission/admission-server.ts";
-import { RouteServer } from "../../src/kube/http/route-server.ts";
 import { silentLog } from "../../src/kube/log.ts";
+import type { Review } from "../../src/kube/server/admission-server.ts";
+import { RouteServer } from "../../src/kube/server/route-server.ts";
 import { routeInjection } from "../../src/linux-bridge-webhook/injection-route.ts";
 import { ManualClock } from "../kube/support/manual-clock.ts";
 

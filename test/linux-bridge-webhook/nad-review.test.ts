@@ -2,10 +2,10 @@ import { Registry } from "prom-client";
 import { afterEach, describe, expect, it } from "vitest";
 import type { NadLint } from "../../src/api/nad-lint-setting.ts";
 import { NAD_RESOURCE_NAME_ANNOTATION } from "../../src/api/names.ts";
-import type { AdmissionAnswer, AdmissionRequest } from "../../src/kube/admission/admission-server.ts";
 import type { KubeObject } from "../../src/kube/client/resource.ts";
-import { RouteServer } from "../../src/kube/http/route-server.ts";
 import { silentLog } from "../../src/kube/log.ts";
+import type { AdmissionAnswer, AdmissionRequest } from "../../src/kube/server/admission-server.ts";
+import { RouteServer } from "../../src/kube/server/route-server.ts";
 import { routeNadLint } from "../../src/linux-bridge-webhook/nad-lint-route.ts";
 import { type NadReviewOptions, nadReview } from "../../src/linux-bridge-webhook/nad-review.ts";
 

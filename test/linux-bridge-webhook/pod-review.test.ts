@@ -1,8 +1,8 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { NAD_RESOURCE_NAME_ANNOTATION } from "../../src/api/names.ts";
-import { encodeReview } from "../../src/kube/admission/admission-review.ts";
-import type { AdmissionAnswer, AdmissionRequest } from "../../src/kube/admission/admission-server.ts";
+import { encodeReview } from "../../src/kube/server/admission-review.ts";
+import type { AdmissionAnswer, AdmissionRequest } from "../../src/kube/server/admission-server.ts";
 import type { NetworkLookup, NetworkLookups } from "../../src/linux-bridge-webhook/network-catalog.ts";
 import { type PodReviewOptions, podReview } from "../../src/linux-bridge-webhook/pod-review.ts";
 

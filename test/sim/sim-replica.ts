@@ -1,8 +1,8 @@
 import { Registry } from "prom-client";
 import { formatMac } from "../../src/api/mac.ts";
 import type { OwnerKind } from "../../src/api/mac-claim.ts";
-import type { AdmissionRequest } from "../../src/kube/admission/admission-server.ts";
 import { silentLog } from "../../src/kube/log.ts";
+import type { AdmissionRequest } from "../../src/kube/server/admission-server.ts";
 import { type Decision, UNCHANGED } from "../../src/mac-pool/admission/decision.ts";
 import { REVIEWS } from "../../src/mac-pool/admission/reviews.ts";
 import type { ClaimStore } from "../../src/mac-pool/claims/claim-store.ts";

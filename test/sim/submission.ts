@@ -1,5 +1,5 @@
-import type { AdmissionAnswer } from "../../src/kube/admission/admission-server.ts";
 import type { KubeObject } from "../../src/kube/client/resource.ts";
+import type { AdmissionAnswer } from "../../src/kube/server/admission-server.ts";
 import { requestMatters } from "../../src/mac-pool/objects/guest-changes.ts";
 import { guestInterfaces, VM_TEMPLATE_SPEC } from "../../src/mac-pool/objects/guest-interfaces.ts";
 import { appliedPatch } from "../support/applied-patch.ts";

@@ -1,5 +1,5 @@
-import type { AdmissionRequest } from "../../src/kube/admission/admission-server.ts";
 import type { KubeObject } from "../../src/kube/client/resource.ts";
+import type { AdmissionRequest } from "../../src/kube/server/admission-server.ts";
 import type { Decision } from "../../src/mac-pool/admission/decision.ts";
 import { type HolderKind, RESOURCE_OF } from "./objects.ts";
 import type { SimReplica } from "./sim-replica.ts";

@@ -1,5 +1,5 @@
 import type { KubeClient } from "../client/client.ts";
-import { HttpError } from "../http/http-error.ts";
+import { HttpError } from "../server/http-error.ts";
 import { TooManyReviews } from "./review-cache.ts";
 import { SubjectAccess } from "./subject-access.ts";
 import { TokenReviews } from "./token-review.ts";

@@ -4,7 +4,7 @@ import { ConnectionError } from "./api-error.ts";
 import type { Credentials, TlsMaterial } from "./credentials.ts";
 import { ResponseReader } from "./response-reader.ts";
 
-/** Not by `import`, for the reason in `../http/guarded-server.ts`. */
+/** Not by `import`, for the reason in `../server/guarded-server.ts`. */
 const http = process.getBuiltinModule("node:http");
 const https = process.getBuiltinModule("node:https");
 

@@ -5,7 +5,7 @@ import type { Credentials, TlsMaterial } from "./credentials.ts";
 import { deadline } from "./deadline.ts";
 import { CONNECT_TIMEOUT_MS, TCP_KEEP_ALIVE_DELAY_MS } from "./transport.ts";
 
-/** Not by `import`, for the reason in `../http/guarded-server.ts`. */
+/** Not by `import`, for the reason in `../server/guarded-server.ts`. */
 const http = process.getBuiltinModule("node:http");
 const https = process.getBuiltinModule("node:https");
 

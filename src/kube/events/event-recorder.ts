@@ -6,7 +6,7 @@ import type { KubeEvent } from "../client/built-in-kinds.ts";
 import type { KubeClient } from "../client/client.ts";
 import { type KubeObject, RESOURCES } from "../client/resource.ts";
 import { type Clock, systemClock } from "../clock.ts";
-import { rfc3339Micro } from "../conditions/conditions.ts";
+import { rfc3339Micro } from "../conditions.ts";
 import { type Log, silentLog } from "../log.ts";
 import { shortText } from "../short-text.ts";
 import { EventSeries } from "./event-series.ts";

@@ -1,4 +1,4 @@
-import type { Backoff } from "../queue/backoff.ts";
+import type { Backoff } from "./backoff.ts";
 
 export interface ReflectorRules {
   /** Objects a page of a list. */

@@ -8,7 +8,7 @@
  */
 import type { KubeObject } from "../client/resource.ts";
 import { isOlder } from "../client/resource-version.ts";
-import { backoffMs } from "../queue/backoff.ts";
+import { backoffMs } from "./backoff.ts";
 import type { ReflectorRules } from "./reflector-rules.ts";
 
 export interface ReflectorState<T> {

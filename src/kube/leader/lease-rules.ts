@@ -1,4 +1,4 @@
-import { rfc3339Micro } from "../conditions/conditions.ts";
+import { rfc3339Micro } from "../conditions.ts";
 
 /**
  * The rules of a Lease, without I/O, as in client-go. Clocks of different machines are never compared: a holder counts as

@@ -1,4 +1,4 @@
-import { TokenBucket } from "../queue/token-bucket.ts";
+import { TokenBucket } from "../informer/token-bucket.ts";
 import { shortText } from "../short-text.ts";
 
 /** Lines with one sentence: a burst is there as a whole, and what goes on is seen to go on. */

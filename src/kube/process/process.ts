@@ -6,7 +6,7 @@
 import { writeFileSync } from "node:fs";
 import type { Logger } from "pino";
 import { Counter, Gauge, Registry } from "prom-client";
-import { Health, healthServer } from "./health.ts";
+import { Health, healthServer } from "../server/health.ts";
 import { createLogger } from "./logger.ts";
 import type { Environment } from "./read-env.ts";
 

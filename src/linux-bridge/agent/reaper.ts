@@ -1,8 +1,8 @@
 import { join } from "node:path";
 import { isDeepStrictEqual } from "node:util";
 import type { Clock } from "../../kube/clock.ts";
+import { WorkQueue } from "../../kube/informer/work-queue.ts";
 import type { Log } from "../../kube/log.ts";
-import { WorkQueue } from "../../kube/queue/work-queue.ts";
 import { attachedKeys, attachmentKey, type NodeDirectories, netnsPresence } from "./attachments.ts";
 import { readCachedResult, readCachedResults } from "./cached-results.ts";
 import { callDel } from "./del-call.ts";

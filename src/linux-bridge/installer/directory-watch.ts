@@ -1,8 +1,8 @@
 import { type FSWatcher, watch } from "node:fs";
 import { readFile, stat } from "node:fs/promises";
 import type { Clock } from "../../kube/clock.ts";
+import { WorkQueue } from "../../kube/informer/work-queue.ts";
 import type { Log } from "../../kube/log.ts";
-import { WorkQueue } from "../../kube/queue/work-queue.ts";
 import { isTemporary } from "./replace-file.ts";
 
 /** Others write into the directory in several steps. */

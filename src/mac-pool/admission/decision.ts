@@ -1,11 +1,11 @@
 import { formatMac, type Mac } from "../../api/mac.ts";
 import type { ClaimOwner } from "../../api/mac-claim.ts";
 import type { ConflictPolicy } from "../../api/mac-pool.ts";
-import type { AdmissionAnswer, AdmissionRequest } from "../../kube/admission/admission-server.ts";
 import { ApiError } from "../../kube/client/api-error.ts";
 import type { JsonPatchOp } from "../../kube/client/json-patch.ts";
 import { textAt } from "../../kube/json-path.ts";
 import type { Log } from "../../kube/log.ts";
+import type { AdmissionAnswer, AdmissionRequest } from "../../kube/server/admission-server.ts";
 import type { Describe, NamedText } from "../claims/named-text.ts";
 import type { ObjectReference } from "../claims/owner.ts";
 import { noNamespace, type Refusal, unavailable } from "../claims/refusals.ts";

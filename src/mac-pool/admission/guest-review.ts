@@ -1,7 +1,7 @@
 import { parseMac } from "../../api/mac.ts";
-import type { AdmissionRequest } from "../../kube/admission/admission-server.ts";
 import { type JsonPatchOp, jsonPointer } from "../../kube/client/json-patch.ts";
 import { textAt } from "../../kube/json-path.ts";
+import type { AdmissionRequest } from "../../kube/server/admission-server.ts";
 import { isOptedOut, isReceiver, requestMatters, stopsWaiting } from "../objects/guest-changes.ts";
 import { guestInterfaces, INSTANCE_SPEC, INTERFACES, VM_TEMPLATE_SPEC } from "../objects/guest-interfaces.ts";
 import { machineOf } from "../objects/holders.ts";

@@ -1,9 +1,9 @@
 import { OPT_OUT } from "../../api/mac-pool-scope.ts";
 import { NETWORKS_ANNOTATION, POD_WEBHOOK } from "../../api/names.ts";
 import { type NetworkElement, unreadable } from "../../api/network-selection.ts";
-import type { AdmissionRequest } from "../../kube/admission/admission-server.ts";
 import { jsonPointer } from "../../kube/client/json-patch.ts";
 import { at, textAt } from "../../kube/json-path.ts";
+import type { AdmissionRequest } from "../../kube/server/admission-server.ts";
 import { severalMacs } from "../claims/refusals.ts";
 import { networkOf, podNetworks } from "../objects/pod-networks.ts";
 import {

@@ -1,5 +1,5 @@
 import type { OwnerKind } from "../../api/mac-claim.ts";
-import type { AdmissionRequest } from "../../kube/admission/admission-server.ts";
+import type { AdmissionRequest } from "../../kube/server/admission-server.ts";
 import { refusalOfObject } from "../claims/name-lengths.ts";
 import { type AdmissionParts, type Decision, denied, objectOfRequest } from "./decision.ts";
 import { reviewGuest } from "./guest-review.ts";

@@ -1,14 +1,14 @@
 import { OWNER_KINDS, type OwnerKind } from "../../api/mac-claim.ts";
 import { MAC_POOL_PATHS } from "../../api/webhook-paths.ts";
+import type { Clock } from "../../kube/clock.ts";
+import { RateLimitedLog } from "../../kube/rate-limited-log.ts";
 import {
   type AdmissionAnswer,
   type AdmissionRequest,
   admissionHandler,
   type Review,
-} from "../../kube/admission/admission-server.ts";
-import type { Clock } from "../../kube/clock.ts";
-import type { PostRoutes } from "../../kube/http/route-server.ts";
-import { RateLimitedLog } from "../../kube/rate-limited-log.ts";
+} from "../../kube/server/admission-server.ts";
+import type { PostRoutes } from "../../kube/server/route-server.ts";
 import { describeObject } from "../claims/owner.ts";
 import type { Refusal } from "../claims/refusals.ts";
 import type { PoolMetrics } from "../metrics.ts";

@@ -1,7 +1,7 @@
 import { type Mac, parseMac } from "../../api/mac.ts";
 import type { ConflictPolicy } from "../../api/mac-pool.ts";
-import type { AdmissionRequest } from "../../kube/admission/admission-server.ts";
 import { textAt } from "../../kube/json-path.ts";
+import type { AdmissionRequest } from "../../kube/server/admission-server.ts";
 import { refusalOfInterfaces, refusalOfObject } from "../claims/name-lengths.ts";
 import { describeObject, type ObjectReference } from "../claims/owner.ts";
 import { type Refusal, unavailable } from "../claims/refusals.ts";

@@ -11,7 +11,7 @@ import { type Mac, macOfClaimName } from "../../api/mac.ts";
 import type { MACClaim } from "../../api/mac-claim.ts";
 import { isAlreadyExists, isConflict, isNotFound } from "../../kube/client/api-error.ts";
 import type { Clock } from "../../kube/clock.ts";
-import { Controller, type ReconcileContext, type ReconcileResult } from "../../kube/controller/controller.ts";
+import { Controller, type ReconcileContext, type ReconcileResult } from "../../kube/informer/controller.ts";
 import type { Log } from "../../kube/log.ts";
 import { statusOf } from "../claims/claim.ts";
 import type { ClaimStore } from "../claims/claim-store.ts";

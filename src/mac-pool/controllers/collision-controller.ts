@@ -3,8 +3,8 @@ import type { Registry } from "prom-client";
 import { parseMac } from "../../api/mac.ts";
 import type { KubeObject } from "../../kube/client/resource.ts";
 import type { Clock } from "../../kube/clock.ts";
-import { Controller, type ReconcileResult } from "../../kube/controller/controller.ts";
 import type { EventRecorder } from "../../kube/events/event-recorder.ts";
+import { Controller, type ReconcileResult } from "../../kube/informer/controller.ts";
 import type { Informer } from "../../kube/informer/informer.ts";
 import type { Log } from "../../kube/log.ts";
 import {

@@ -4,7 +4,7 @@ import { isConflict, isNotFound } from "../../kube/client/api-error.ts";
 import type { KubeClient } from "../../kube/client/client.ts";
 import type { KubeObject } from "../../kube/client/resource.ts";
 import type { Clock } from "../../kube/clock.ts";
-import { Controller, type ReconcileContext, type ReconcileResult } from "../../kube/controller/controller.ts";
+import { Controller, type ReconcileContext, type ReconcileResult } from "../../kube/informer/controller.ts";
 import { objectKey, splitKey } from "../../kube/informer/informer.ts";
 import type { Log } from "../../kube/log.ts";
 import type { Caches } from "../cluster/caches.ts";

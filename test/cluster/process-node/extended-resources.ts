@@ -6,7 +6,7 @@ import { Registry } from "prom-client";
 import type { Node } from "../../../src/kube/client/built-in-kinds.ts";
 import type { KubeClient } from "../../../src/kube/client/client.ts";
 import { RESOURCES } from "../../../src/kube/client/resource.ts";
-import { Controller } from "../../../src/kube/controller/controller.ts";
+import { Controller } from "../../../src/kube/informer/controller.ts";
 import { Informer } from "../../../src/kube/informer/informer.ts";
 
 export async function mirrorExtendedResources(client: KubeClient, name: string, signal: AbortSignal): Promise<void> {

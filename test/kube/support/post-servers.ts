@@ -1,7 +1,7 @@
 import type { Server as NodeServer } from "node:http";
-import type { ServerOptions } from "../../../src/kube/http/guarded-server.ts";
-import { RouteServer } from "../../../src/kube/http/route-server.ts";
-import { HttpServer } from "../../../src/kube/http/server.ts";
+import type { ServerOptions } from "../../../src/kube/server/guarded-server.ts";
+import { HttpServer } from "../../../src/kube/server/http-server.ts";
+import { RouteServer } from "../../../src/kube/server/route-server.ts";
 
 /** A server that answers a POST of `/`. */
 export interface Posts {

@@ -1,9 +1,9 @@
 import { type Mac, parseMac } from "../../../src/api/mac.ts";
 import type { ConflictPolicy } from "../../../src/api/mac-pool.ts";
 import { OBJECT_OPT_OUT_LABEL } from "../../../src/api/mac-pool-scope.ts";
-import type { AdmissionRequest } from "../../../src/kube/admission/admission-server.ts";
 import { systemClock } from "../../../src/kube/clock.ts";
 import { silentLog } from "../../../src/kube/log.ts";
+import type { AdmissionRequest } from "../../../src/kube/server/admission-server.ts";
 import { ClaimLedger } from "../../../src/mac-pool/admission/claim-ledger.ts";
 import type { AdmissionParts, Decision } from "../../../src/mac-pool/admission/decision.ts";
 import { reviewGuest } from "../../../src/mac-pool/admission/guest-review.ts";

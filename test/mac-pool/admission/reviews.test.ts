@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { type Mac, parseMac } from "../../../src/api/mac.ts";
 import type { ConflictPolicy } from "../../../src/api/mac-pool.ts";
-import type { AdmissionRequest } from "../../../src/kube/admission/admission-server.ts";
+import type { AdmissionRequest } from "../../../src/kube/server/admission-server.ts";
 import { REVIEWS } from "../../../src/mac-pool/admission/reviews.ts";
 import type { ObjectReference } from "../../../src/mac-pool/claims/owner.ts";
 import { MemoryClaimStore } from "../memory-claim-store.ts";

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { type Mac, parseMac } from "../../../src/api/mac.ts";
 import { NETWORK_STATUS_ANNOTATION, NETWORKS_ANNOTATION, POD_WEBHOOK, VM_WEBHOOK } from "../../../src/api/names.ts";
-import type { AdmissionRequest } from "../../../src/kube/admission/admission-server.ts";
+import type { AdmissionRequest } from "../../../src/kube/server/admission-server.ts";
 import type { Decision } from "../../../src/mac-pool/admission/decision.ts";
 import { REVIEWS } from "../../../src/mac-pool/admission/reviews.ts";
 import { MemoryClaimStore } from "../memory-claim-store.ts";

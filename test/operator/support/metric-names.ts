@@ -6,7 +6,7 @@ import { NodeLinks } from "../../../src/bridge-marker/node-links.ts";
 import { certificateMetrics } from "../../../src/certs/cert-manager.ts";
 import { KubeClient } from "../../../src/kube/client/client.ts";
 import { RESOURCES } from "../../../src/kube/client/resource.ts";
-import { Controller } from "../../../src/kube/controller/controller.ts";
+import { Controller } from "../../../src/kube/informer/controller.ts";
 import { Informer } from "../../../src/kube/informer/informer.ts";
 import { silentLog } from "../../../src/kube/log.ts";
 import { agentMetrics } from "../../../src/linux-bridge/agent/agent-metrics.ts";

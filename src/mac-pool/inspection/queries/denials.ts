@@ -1,8 +1,8 @@
 import { z } from "zod";
 import { formatMac } from "../../../api/mac.ts";
 import { MAX_NAME_CHARS, MAX_NAMESPACE_CHARS, type OwnerKind } from "../../../api/mac-claim.ts";
-import type { AdmissionRequest } from "../../../kube/admission/admission-server.ts";
 import type { Clock } from "../../../kube/clock.ts";
+import type { AdmissionRequest } from "../../../kube/server/admission-server.ts";
 import { shortText } from "../../../kube/short-text.ts";
 import { objectOfRequest } from "../../admission/decision.ts";
 import { SOMEBODY } from "../../claims/named-text.ts";

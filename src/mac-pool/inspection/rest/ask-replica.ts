@@ -3,7 +3,7 @@ import { once } from "node:events";
 import { request } from "node:https";
 import { connect, type TLSSocket } from "node:tls";
 import type { Credentials } from "../../../kube/client/credentials.ts";
-import type { CertificateSource } from "../../../kube/http/certificate-source.ts";
+import type { CertificateSource } from "../../../kube/server/certificate-source.ts";
 import type { Replica } from "./replicas.ts";
 
 const MAX_BYTES = 4 * 1024 * 1024;

@@ -1,7 +1,7 @@
 /** Refusals of inspection: RFC 9457 problems with stable codes. */
 
 import type { FastifyReply, FastifyRequest } from "fastify";
-import type { HttpError } from "../../../kube/http/http-error.ts";
+import type { HttpError } from "../../../kube/server/http-error.ts";
 import type { ProblemView } from "./envelopes.ts";
 
 export type ProblemCode =

@@ -8,7 +8,7 @@ import type { TokenReviews } from "../../../kube/access/token-review.ts";
 import type { User } from "../../../kube/access/user.ts";
 import { userOfCertificate } from "../../../kube/access/user.ts";
 import type { Clock } from "../../../kube/clock.ts";
-import { type RateLimit, TokenBucket } from "../../../kube/queue/token-bucket.ts";
+import { type RateLimit, TokenBucket } from "../../../kube/informer/token-bucket.ts";
 import { shortText } from "../../../kube/short-text.ts";
 import { EVERYTHING, type Scope } from "../queries/scope.ts";
 import { Problem } from "./problem.ts";

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import type { Mac } from "../../../../src/api/mac.ts";
-import type { AdmissionRequest } from "../../../../src/kube/admission/admission-server.ts";
 import { systemClock } from "../../../../src/kube/clock.ts";
+import type { AdmissionRequest } from "../../../../src/kube/server/admission-server.ts";
 import { conflict } from "../../../../src/mac-pool/claims/refusals.ts";
 import { DenialLog, DenialQueries } from "../../../../src/mac-pool/inspection/queries/denials.ts";
 import { EVERYTHING } from "../../../../src/mac-pool/inspection/queries/scope.ts";

@@ -1,6 +1,6 @@
 import { systemClock } from "../../../../src/kube/clock.ts";
-import { HttpServer, type HttpServerOptions } from "../../../../src/kube/http/server.ts";
 import { silentLog } from "../../../../src/kube/log.ts";
+import { HttpServer, type HttpServerOptions } from "../../../../src/kube/server/http-server.ts";
 import { readPage, routePage } from "../../../../src/mac-pool/inspection/rest/page.ts";
 import { ReaderAccess } from "../../../../src/mac-pool/inspection/rest/reader-access.ts";
 import { routeInspection } from "../../../../src/mac-pool/inspection/rest/rest.ts";

@@ -1,6 +1,6 @@
 import type { User } from "../../../../src/kube/access/user.ts";
-import { HttpServer } from "../../../../src/kube/http/server.ts";
 import { silentLog } from "../../../../src/kube/log.ts";
+import { HttpServer } from "../../../../src/kube/server/http-server.ts";
 import { answerAsProblem } from "../../../../src/mac-pool/inspection/rest/problem.ts";
 import { ReaderAccess } from "../../../../src/mac-pool/inspection/rest/reader-access.ts";
 import { routeInspection } from "../../../../src/mac-pool/inspection/rest/rest.ts";

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { RoundRobin } from "../../../src/kube/http/bodies.ts";
+import { RoundRobin } from "../../../src/kube/server/bodies.ts";
 import { ManualClock } from "../support/manual-clock.ts";
 
 function queue(): { clock: ManualClock; gone: string[]; wait: (name: string, address?: string) => void } {

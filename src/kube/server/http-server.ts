@@ -1,6 +1,6 @@
 /**
  * The HTTP/1.1 server of REST interfaces. fastify routes, parses queries and answers on a guarded server. Errors are answered in
- * plain text unless a product says otherwise. Webhooks, with a few fixed paths, do without fastify: `post-server.ts`.
+ * plain text unless a product says otherwise. Webhooks, with a few fixed paths, do without fastify: `route-server.ts`.
  */
 
 import type { Server } from "node:http";

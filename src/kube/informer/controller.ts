@@ -5,11 +5,11 @@
 import type { Registry } from "prom-client";
 import type { KubeObject } from "../client/resource.ts";
 import { type Clock, systemClock } from "../clock.ts";
-import { type Informer, objectKey } from "../informer/informer.ts";
 import { type Log, silentLog } from "../log.ts";
-import type { Backoff } from "../queue/backoff.ts";
-import { WorkQueue } from "../queue/work-queue.ts";
+import type { Backoff } from "./backoff.ts";
 import { type ControllerMetrics, controllerMetrics } from "./controller-metrics.ts";
+import { type Informer, objectKey } from "./informer.ts";
+import { WorkQueue } from "./work-queue.ts";
 
 export interface ReconcileContext {
   /** Aborts when the controller stops: give it to every call. */

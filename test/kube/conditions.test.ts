@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { findCondition, rfc3339, rfc3339Micro, setCondition } from "../../../src/kube/conditions/conditions.ts";
+import { findCondition, rfc3339, rfc3339Micro, setCondition } from "../../src/kube/conditions.ts";
 
 const T1 = new Date("2026-01-01T00:00:00.123Z");
 const T2 = new Date("2026-01-01T00:10:00Z");

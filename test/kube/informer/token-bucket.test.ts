@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { TokenBucket } from "../../../src/kube/queue/token-bucket.ts";
+import { TokenBucket } from "../../../src/kube/informer/token-bucket.ts";
 
 test("a burst goes at once, what is more comes one after the other at the given rate", () => {
   const bucket = new TokenBucket({ perSecond: 10, burst: 3 });

@@ -1,6 +1,6 @@
 import * as http from "node:http";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
-import type { ServerOptions } from "../../../src/kube/http/guarded-server.ts";
+import type { ServerOptions } from "../../../src/kube/server/guarded-server.ts";
 import { eventually } from "../../support/eventually.ts";
 import { askServer, type Got } from "../support/ask-server.ts";
 import { POST_SERVERS, type Posts } from "../support/post-servers.ts";

@@ -1,5 +1,5 @@
 import { Counter, Gauge, Histogram, type Registry } from "prom-client";
-import type { WorkQueue, WorkQueueObserver } from "../queue/work-queue.ts";
+import type { WorkQueue, WorkQueueObserver } from "./work-queue.ts";
 
 /** How a reconcile ended; the label `result`. */
 type ReconcileResult = "success" | "error" | "requeue_after";

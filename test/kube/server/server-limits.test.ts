@@ -2,7 +2,7 @@ import { once } from "node:events";
 import * as http from "node:http";
 import { connect, type Socket } from "node:net";
 import { afterEach, describe, expect, test } from "vitest";
-import type { ServerOptions } from "../../../src/kube/http/guarded-server.ts";
+import type { ServerOptions } from "../../../src/kube/server/guarded-server.ts";
 import { Authority } from "../../cluster/control-plane/authority.ts";
 import { eventually } from "../../support/eventually.ts";
 import { askServer } from "../support/ask-server.ts";

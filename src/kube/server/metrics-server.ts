@@ -1,8 +1,8 @@
 import type { Registry } from "prom-client";
 import { METRICS_PATH, type MetricsAccess } from "../access/metrics-access.ts";
-import type { CertificateSource } from "../http/certificate-source.ts";
-import type { ServerOptions } from "../http/guarded-server.ts";
-import { RouteServer, type TextResponse } from "../http/route-server.ts";
+import type { CertificateSource } from "./certificate-source.ts";
+import type { ServerOptions } from "./guarded-server.ts";
+import { RouteServer, type TextResponse } from "./route-server.ts";
 
 export interface MetricsServerOptions extends Pick<ServerOptions, "port" | "host" | "log"> {
   readonly tls: CertificateSource;

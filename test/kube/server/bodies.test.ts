@@ -1,7 +1,7 @@
 import type { IncomingMessage } from "node:http";
 import { PassThrough } from "node:stream";
 import { describe, expect, it } from "vitest";
-import { Bodies } from "../../../src/kube/http/bodies.ts";
+import { Bodies } from "../../../src/kube/server/bodies.ts";
 import { ManualClock } from "../support/manual-clock.ts";
 
 const KIB = 1024;

@@ -2,7 +2,7 @@ import { Registry } from "prom-client";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { KubeClient } from "../../../src/kube/client/client.ts";
 import { RESOURCES } from "../../../src/kube/client/resource.ts";
-import { Controller } from "../../../src/kube/controller/controller.ts";
+import { Controller } from "../../../src/kube/informer/controller.ts";
 import { Informer } from "../../../src/kube/informer/informer.ts";
 import type { Log } from "../../../src/kube/log.ts";
 import { eventually } from "../../support/eventually.ts";

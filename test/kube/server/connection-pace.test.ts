@@ -1,7 +1,7 @@
 import { EventEmitter } from "node:events";
 import type { Socket } from "node:net";
 import { describe, expect, it } from "vitest";
-import { ConnectionPace } from "../../../src/kube/http/connection-pace.ts";
+import { ConnectionPace } from "../../../src/kube/server/connection-pace.ts";
 import { ManualClock } from "../support/manual-clock.ts";
 
 const OPTIONS = { burst: 3, perSecond: 10, patienceMs: 1_000, random: () => 0.99 };

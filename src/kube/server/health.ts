@@ -1,8 +1,8 @@
 import type { IncomingMessage } from "node:http";
 import type { Registry } from "prom-client";
-import type { ServerOptions } from "../http/guarded-server.ts";
-import { RouteServer, type TextResponse } from "../http/route-server.ts";
+import type { ServerOptions } from "./guarded-server.ts";
 import { metricsResponse, PROBE_LIMITS } from "./metrics-server.ts";
+import { RouteServer, type TextResponse } from "./route-server.ts";
 
 /** True: healthy. An object: healthy, with details for the answer. A string: what is missing. */
 export type HealthCheck = () => boolean | string | Readonly<Record<string, string>>;

@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, test } from "vitest";
-import { WorkQueue } from "../../../src/kube/queue/work-queue.ts";
+import { WorkQueue } from "../../../src/kube/informer/work-queue.ts";
 import { ManualClock, settle } from "../support/manual-clock.ts";
 
 let clock: ManualClock;

@@ -2,7 +2,7 @@ import { Agent, IncomingMessage, ServerResponse } from "node:http";
 import { Socket } from "node:net";
 import { Registry } from "prom-client";
 import { describe, expect, it } from "vitest";
-import { Health, healthServer } from "../../../src/kube/process/health.ts";
+import { Health, healthServer } from "../../../src/kube/server/health.ts";
 import { askServer } from "../support/ask-server.ts";
 import { Crowd, HALF_SENT } from "../support/crowd.ts";
 

@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { YieldPerRequest } from "../../../src/mac-pool/inspection/rest/rest.ts";
+import { YieldPerRequest } from "../../../../src/mac-pool/inspection/rest/rest.ts";
 
 it("lets one begin in each turn of the event loop, in the order in which they came", async () => {
   const yielding = new YieldPerRequest();

@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, expect, it } from "vitest";
-import { admissionHandler } from "../../../src/kube/admission/admission-server.ts";
 import { KubeClient } from "../../../src/kube/client/client.ts";
 import { credentialsFromKubeconfig } from "../../../src/kube/client/credentials.ts";
 import { RESOURCES } from "../../../src/kube/client/resource.ts";
-import { RouteServer } from "../../../src/kube/http/route-server.ts";
+import { admissionHandler } from "../../../src/kube/server/admission-server.ts";
+import { RouteServer } from "../../../src/kube/server/route-server.ts";
 import type { ControlPlaneAccess } from "../../cluster/control-plane/access.ts";
 import { borrowControlPlane } from "../../support/borrowed-control-plane.ts";
 import { createAny } from "../../support/create-any.ts";

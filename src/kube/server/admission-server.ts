@@ -1,11 +1,12 @@
 /**
- * Admission webhooks as handlers of `http/post-server`. A product brings `review`, a function from request to answer; the
+ * Admission webhooks as handlers of `route-server.ts`. A product brings `review`, a function from request to answer; the
  * codec is in `admission-review.ts`.
  */
-import { setHandlerDeadline } from "../http/handler-deadline.ts";
-import { HttpError } from "../http/http-error.ts";
-import type { PostHandler } from "../http/route-server.ts";
+
 import { type AdmissionAnswer, type AdmissionRequest, decodeReview, encodeReview } from "./admission-review.ts";
+import { setHandlerDeadline } from "./handler-deadline.ts";
+import { HttpError } from "./http-error.ts";
+import type { PostHandler } from "./route-server.ts";
 
 export type { AdmissionAnswer, AdmissionRequest } from "./admission-review.ts";
 

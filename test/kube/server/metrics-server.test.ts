@@ -7,9 +7,9 @@ import { tlsLimits } from "../../../src/certs/tls-profile.ts";
 import { MetricsAccess } from "../../../src/kube/access/metrics-access.ts";
 import { TooManyReviews } from "../../../src/kube/access/review-cache.ts";
 import type { User } from "../../../src/kube/access/user.ts";
-import type { ServerCertificate } from "../../../src/kube/http/certificate-source.ts";
-import type { RouteServer } from "../../../src/kube/http/route-server.ts";
-import { metricsServer } from "../../../src/kube/process/metrics-server.ts";
+import type { ServerCertificate } from "../../../src/kube/server/certificate-source.ts";
+import { metricsServer } from "../../../src/kube/server/metrics-server.ts";
+import type { RouteServer } from "../../../src/kube/server/route-server.ts";
 import { Crowd, HALF_SENT } from "../support/crowd.ts";
 
 const LIFETIME_MS = 3_600_000;

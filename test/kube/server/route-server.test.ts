@@ -2,10 +2,10 @@ import { once } from "node:events";
 import * as http from "node:http";
 import { connect } from "node:net";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
-import { setHandlerDeadline } from "../../../src/kube/http/handler-deadline.ts";
-import { HttpError } from "../../../src/kube/http/http-error.ts";
-import { type PostRequest, RouteServer } from "../../../src/kube/http/route-server.ts";
 import { type Log, silentLog } from "../../../src/kube/log.ts";
+import { setHandlerDeadline } from "../../../src/kube/server/handler-deadline.ts";
+import { HttpError } from "../../../src/kube/server/http-error.ts";
+import { type PostRequest, RouteServer } from "../../../src/kube/server/route-server.ts";
 import { eventually } from "../../support/eventually.ts";
 import { type Ask, askServer, type Got } from "../support/ask-server.ts";
 

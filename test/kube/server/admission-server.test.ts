@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
-import { type AdmissionRequest, admissionHandler, type Review } from "../../../src/kube/admission/admission-server.ts";
-import { RouteServer } from "../../../src/kube/http/route-server.ts";
+import { type AdmissionRequest, admissionHandler, type Review } from "../../../src/kube/server/admission-server.ts";
+import { RouteServer } from "../../../src/kube/server/route-server.ts";
 
 const REQUEST = {
   uid: "705ab4f5-6393-11e8-b7cc-42010a800002",
