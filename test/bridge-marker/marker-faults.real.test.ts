@@ -144,8 +144,11 @@ describe("the bridge marker while something is wrong", () => {
     await bed.controlPlane.restoreEtcd();
     await node.publishes("br1", "br2");
     await eventually("the report of br2 again", async () => (await reported())?.length === 2);
-    expect(node.logged("error", "as after a restore of etcd")).toHaveLength(lostWrites > 0 ? 1 : 0);
-    expect(node.marker.pid !== pid).toBe(lostWrites > 0);
+    // Without lost writes it depends on who writes first whether anything older is ever seen.
+    const ends = node.logged("error", "as after a restore of etcd").length;
+    expect(ends).toBeLessThanOrEqual(1);
+    expect(ends).toBeGreaterThanOrEqual(lostWrites > 0 ? 1 : 0);
+    expect(node.marker.pid !== pid).toBe(ends > 0);
     await node.isReady();
   });
 
