@@ -75,7 +75,9 @@ function crashing(pod: Pod, nowMs: number, deadlineMs: number): Trouble | undefi
     const last = state?.terminated ?? lastState?.terminated;
     const runsSinceMs = Date.parse(state?.running?.startedAt ?? "");
     const ranMs = Date.parse(last?.finishedAt ?? "") - Date.parse(last?.startedAt ?? "");
-    const isUnstable = restartCount > (isReady(pod) ? 1 : 0) && ranMs < deadlineMs && nowMs - runsSinceMs < deadlineMs;
+    // The kubelet gives no reason while it starts the container anew.
+    const isYoung = nowMs - runsSinceMs < deadlineMs || (state?.waiting !== undefined && !state.waiting.reason);
+    const isUnstable = restartCount > (isReady(pod) ? 1 : 0) && ranMs < deadlineMs && isYoung;
     if (state?.waiting?.reason !== CRASHES && !hasEnded && !isUnstable) continue;
     const how = last === undefined ? "" : `, last with exit code ${last.exitCode}${why(last)}`;
     return {
@@ -83,7 +85,7 @@ function crashing(pod: Pod, nowMs: number, deadlineMs: number): Trouble | undefi
       message: `container ${name} of pod ${pod.metadata.name} ends again and again${how}`,
       advice: `Read its log: kubectl logs -n ${pod.metadata.namespace} ${pod.metadata.name} -c ${name} --previous`,
       sinceMs: isReady(pod) ? nowMs : notReadySinceMs(pod),
-      ...(isUnstable ? { untilMs: runsSinceMs + deadlineMs } : {}),
+      ...(isUnstable && state?.running ? { untilMs: runsSinceMs + deadlineMs } : {}),
     };
   }
   return undefined;

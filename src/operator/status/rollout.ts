@@ -4,7 +4,7 @@ import type { DaemonSet, Deployment, Node, Pod } from "../../kube/client/built-i
 import type { KubeObject } from "../../kube/client/resource.ts";
 import { type EventQuery, FAILED_CREATE, refusedPods } from "./event-query.ts";
 import { hasSandbox, isBeingCreated, isReady, notReadySinceMs, type Trouble, troubleOf } from "./pod-trouble.ts";
-import { type MissingWorkload, STANDSTILL, UNSEEN_PODS } from "./reasons.ts";
+import { CRASHES, type MissingWorkload, STANDSTILL, UNSEEN_PODS } from "./reasons.ts";
 
 export type Rollout = (
   | { readonly phase: "ready"; readonly note?: string }
@@ -85,7 +85,10 @@ export function soonest(delaysMs: readonly (number | undefined)[]): number | und
   return known.length === 0 ? undefined : Math.min(...known);
 }
 
-/** The longest first. Where all pods are there, only one that is about to crash again is in trouble. */
+/**
+ * The longest first. Where all pods are there, only one that crashes again and again is in trouble, ready or not: its workload
+ * counts a crash a moment later than the pod shows it.
+ */
 function troublesOf(
   pods: readonly Pod[],
   lost: ReadonlySet<string>,
@@ -93,9 +96,9 @@ function troublesOf(
   { nowMs, deadlineMs, firstSeenMs }: Surroundings,
 ): Trouble[] {
   const troubles = pods.flatMap((pod): Trouble[] => {
-    if (lost.has(pod.spec?.nodeName ?? "") || (isComplete && !isReady(pod))) return [];
+    if (lost.has(pod.spec?.nodeName ?? "")) return [];
     const trouble = troubleOf(pod, nowMs, deadlineMs);
-    if (trouble === undefined) return [];
+    if (trouble === undefined || (isComplete && trouble.reason !== CRASHES)) return [];
     const seenMs = firstSeenMs(`${pod.metadata.uid} ${trouble.reason}`, ` ${pod.metadata.name}`);
     return [{ ...trouble, sinceMs: Math.min(seenMs, trouble.sinceMs || seenMs) }];
   });

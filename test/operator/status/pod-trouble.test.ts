@@ -47,6 +47,8 @@ describe("the trouble of a pod", () => {
     const { lastState } = crashed(3, 8, 5);
     const back = { ...crashed(3, 8, 5), ...waits("CrashLoopBackOff", "back-off 20s restarting"), lastState };
     expect(trouble(pod(false, [back as Container]))).toEqual({ ...expected, sinceMs: NOW - 400_000 });
+    const starting = { ...crashed(3, 8, 5), state: { waiting: {} } };
+    expect(trouble(pod(false, [starting]))).toEqual({ ...expected, sinceMs: NOW - 400_000 });
     const ended = { exitCode: 1, reason: "Error" };
     expect(trouble(pod(false, [{ name: "c", restartCount: 0, state: { terminated: ended } }]))).toMatchObject(expected);
   });

@@ -133,6 +133,20 @@ describe("a rollout", () => {
     expect(rolloutOf(daemonSet, live(daemonSet, more), elsewhere, [stuck])).toMatchObject({ phase: "rolling" });
   });
 
+  it("fails on between two crashes, also before its workload counts the last one", () => {
+    const counts = { desiredNumberScheduled: 1, numberAvailable: 1, updatedNumberScheduled: 1 };
+    const crashed = pod("a", false, { reason: "CrashLoopBackOff", message: "back-off 20s", since: NOW });
+    const seenMs = NOW - DEADLINE_MS;
+    expect(rollout(daemonSet, live(daemonSet, counts), around([node("a", true)], [crashed], seenMs))).toMatchObject({
+      phase: "failing",
+      reason: "CrashLoopBackOff",
+    });
+    const unready = pod("a", false);
+    expect(rollout(daemonSet, live(daemonSet, counts), around([node("a", true)], [unready], seenMs))).toMatchObject({
+      phase: "ready",
+    });
+  });
+
   it("fails when its pods are refused, or nothing happens for as long as the deadline", () => {
     const since = new Date(NOW - DEADLINE_MS).toISOString();
     const refused = {
