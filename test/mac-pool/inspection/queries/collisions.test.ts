@@ -17,8 +17,8 @@ it("lists some parties of a collision, and says how many it does not list", asyn
 });
 
 it("lists some collisions, and counts all", async () => {
-  const instances = Array.from({ length: 12 }, (_, index) =>
-    instanceOf(vmOf("default", `vm-${index}`, macsFrom(Math.floor(index / 2) * 200, 200)), "n"),
+  const instances = Array.from({ length: 120 }, (_, index) =>
+    instanceOf(vmOf("default", `vm-${index}`, macsFrom(Math.floor(index / 2) * 20, 20)), "n"),
   );
   await using bed = await InspectionBed.start({ instances });
   const { items, total } = bed.inspector.collisionsIn(undefined, EVERYTHING);
