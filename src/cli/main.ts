@@ -17,12 +17,12 @@ async function main(): Promise<void> {
   const ended = new AbortController();
   process.stdout.on("error", () => ended.abort());
   for (const signal of ["SIGINT", "SIGTERM"] as const) process.once(signal, () => ended.abort());
+  const env = { ...process.env, HOME: homedir() };
   const { stdout, stderr, exitCode } = await run({
     argv: process.argv.slice(2),
-    env: process.env,
-    home: homedir(),
+    env,
     now: Date.now,
-    terminal: terminalOf(process.stdout, process.env),
+    terminal: terminalOf(process.stdout, env),
     print: (text) => process.stdout.write(text),
     warn: (text) => process.stderr.write(text),
     signal: ended.signal,

@@ -75,15 +75,6 @@ export class OpenCluster implements AsyncDisposable {
     return this.credentials.namespace ?? "default";
   }
 
-  /** Of each answer. */
-  get timeoutMs(): number {
-    return this.#options.options.requestTimeoutMs;
-  }
-
-  get server(): string {
-    return this.credentials.server;
-  }
-
   /** Asks the pool's service, or the objects where the service is unavailable. Throws a `CliError` for what goes wrong. */
   async ask<T>(question: (backend: PoolBackend) => Promise<T>): Promise<T> {
     try {
@@ -113,7 +104,7 @@ export class OpenCluster implements AsyncDisposable {
         cause: error,
       });
     }
-    const message = describeFault(error, this.server);
+    const message = describeFault(error, this.credentials.server);
     return message === undefined ? error : new CliError(message, { cause: error });
   }
 

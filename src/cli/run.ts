@@ -17,7 +17,6 @@ import type { Terminal } from "./terminal.ts";
 export interface RunInput {
   readonly argv: readonly string[];
   readonly env: Readonly<Record<string, string | undefined>>;
-  readonly home: string;
   readonly now: () => number;
   readonly terminal: Terminal;
   /** Text of a command that goes on until it is ended. */
@@ -35,11 +34,15 @@ export interface RunResult {
 /** An error of the user or the cluster becomes a sentence on stderr and an exit code; it is not thrown. */
 export async function run(input: RunInput): Promise<RunResult> {
   try {
-    if (input.argv[0] === "__complete") return said(await completionsFor(input));
-    const line = parseCommandLine(input.argv, COMMANDS);
+    const { argv, env } = input;
+    if (argv[0] === "__complete") {
+      return said(await completions(argv.slice(1), COMMANDS, (offer, before) => namesFor(offer, before, env)));
+    }
+    const line = parseCommandLine(argv, COMMANDS);
     const { command, args, options } = line;
-    if (command === "" || command === "help") return said(args[0] === undefined ? overview(COMMANDS) : help(args[0]));
-    if (options.help) return said(help(command));
+    if (command === "" || command === "help")
+      return said(args[0] === undefined ? overview(COMMANDS) : helpOf(specOf(args[0])));
+    if (options.help) return said(helpOf(specOf(command)));
     if (command === "version") return said(`${PRODUCT_VERSION}\n`);
     return await carryOut(specOf(command), line, input);
   } catch (error) {
@@ -49,17 +52,8 @@ export async function run(input: RunInput): Promise<RunResult> {
   }
 }
 
-function completionsFor({ argv, env, home }: RunInput): Promise<string> {
-  const own = { ...env, HOME: home };
-  return completions(argv.slice(1), COMMANDS, (offer, before) => namesFor(offer, before, own));
-}
-
 function said(stdout: string): RunResult {
   return { stdout, stderr: "", exitCode: 0 };
-}
-
-function help(command: string): string {
-  return helpOf(specOf(command));
 }
 
 function specOf(command: string): CommandSpec {
@@ -72,9 +66,8 @@ async function carryOut(spec: CommandSpec, line: CommandLine, input: RunInput): 
   const { options } = line;
   const clusters = new Map<string | undefined, Promise<OpenCluster>>();
   const open = (context = options.context): Promise<OpenCluster> => {
-    const env = { ...input.env, HOME: input.home };
     const onObjectsOnly = (reason: string): void => input.warn(objectsOnly(reason, context));
-    const cluster = clusters.get(context) ?? OpenCluster.open({ env, options, context, onObjectsOnly });
+    const cluster = clusters.get(context) ?? OpenCluster.open({ env: input.env, options, context, onObjectsOnly });
     clusters.set(context, cluster);
     return cluster;
   };

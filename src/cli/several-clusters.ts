@@ -29,10 +29,15 @@ export function contextsOf(line: CommandLine): readonly string[] | undefined {
  * Pools and claims of each context. A comparison that leaves a cluster out would be a false comfort, so one that can't be
  * read is an error, as are two contexts of one cluster.
  */
-export async function statesOf(contexts: readonly string[], { open }: CommandInput): Promise<readonly ClusterState[]> {
+export async function statesOf(
+  contexts: readonly string[],
+  { open, line }: CommandInput,
+): Promise<readonly ClusterState[]> {
   const clusters = await Promise.all(contexts.map((context) => named(context, () => open(context))));
   const identities = await Promise.all(
-    clusters.map((cluster, index) => named(contexts[index] ?? "", () => identityOf(cluster))),
+    clusters.map((cluster, index) =>
+      named(contexts[index] ?? "", () => identityOf(cluster, line.options.requestTimeoutMs)),
+    ),
   );
   for (const [index, identity] of identities.entries()) {
     const first = identities.indexOf(identity);
@@ -53,16 +58,12 @@ export async function statesOf(contexts: readonly string[], { open }: CommandInp
 }
 
 /** The UID of kube-system, which stands for the cluster, or else its address. */
-async function identityOf(cluster: OpenCluster): Promise<string> {
+async function identityOf(cluster: OpenCluster, timeoutMs: number): Promise<string> {
   try {
-    const system = await cluster.client.get(
-      RESOURCES.namespaces,
-      { name: SYSTEM_NAMESPACE },
-      { timeoutMs: cluster.timeoutMs },
-    );
-    return system.metadata.uid ?? cluster.server;
+    const system = await cluster.client.get(RESOURCES.namespaces, { name: SYSTEM_NAMESPACE }, { timeoutMs });
+    return system.metadata.uid ?? cluster.credentials.server;
   } catch (error) {
-    if (isForbidden(error) || isNotFound(error)) return cluster.server;
+    if (isForbidden(error) || isNotFound(error)) return cluster.credentials.server;
     throw cluster.describe(error);
   }
 }

@@ -21,6 +21,11 @@ export function formatViews(
   return [...new Set(names)].map((name) => `${name}\n`).join("");
 }
 
+/** As `formatViews`, of a whole list. */
+export function formatList<T>(line: CommandLine, items: readonly T[], nameOf: (item: T) => string): string | undefined {
+  return formatViews(line, { items, total: items.length }, items.map(nameOf));
+}
+
 /** `macclaim.macpool.network.kubevirt.io/mac-02-...`. */
 export function claimNameOf({ mac }: { readonly mac: string }): string {
   return resourceName(MAC_CLAIMS, claimName(parseMac(mac) as Mac));

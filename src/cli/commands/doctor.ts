@@ -23,7 +23,7 @@ function describe(view: KnownConsistency, namespace: string | undefined, termina
   const silent = replicas.filter(({ answers }) => !answers).map(({ name }) => name);
   const answering = replicas.length - silent.length;
   const noAnswer = silent.length === 0 ? "" : `; no answer from ${silent.join(", ")}`;
-  // Who reads one namespace is not told of them.
+  // An answer about one namespace has no replicas.
   const ofCluster: [string, string][] =
     replicas.length === 0
       ? []

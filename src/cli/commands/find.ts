@@ -5,7 +5,7 @@ import { describeClaim, describeUnclaimed, formatClaims, ownerName } from "../cl
 import type { CommandInput, CommandResult, CommandSpec } from "../command.ts";
 import { oneArgument } from "../command-line.ts";
 import { wrapped } from "../terminal.ts";
-import { claimNameOf, formatViews } from "../views-text.ts";
+import { claimNameOf, formatList, formatViews } from "../views-text.ts";
 
 /** Fewer hex digits are taken for a name, not for a part of an address. */
 const MIN_PART_DIGITS = 4;
@@ -38,7 +38,7 @@ async function findByMac(mac: Mac, input: CommandInput): Promise<CommandResult> 
 }
 
 async function findByText(wanted: string, input: CommandInput): Promise<CommandResult> {
-  // Who may read one namespace only names it; everybody else looks everywhere.
+  // A user with rights in one namespace only has to name it. Without a name, all namespaces are searched.
   const namespace = input.onlyNamespace;
   const search = wanted.split("/").at(-1)?.replace(/\*$/, "");
   const claims = await input.ask((backend) => backend.claims(input.onlyNamespace, search));
@@ -74,11 +74,11 @@ function isNamed(wanted: string, owner: OwnerView, namespace: string | undefined
 }
 
 function show(claims: readonly KnownClaim[], { line, nowMs, terminal }: CommandInput): CommandResult {
-  const formatted = formatViews(line, { items: claims, total: claims.length }, claims.map(claimNameOf));
+  const formatted = formatList(line, claims, claimNameOf);
   return { stdout: formatted ?? claims.map((claim) => describeClaim(claim, terminal, nowMs)).join("\n"), exitCode: 0 };
 }
 
 function table(claims: readonly ListedClaim[], input: CommandInput, namespace: string | undefined): CommandResult {
-  const formatted = formatViews(input.line, { items: claims, total: claims.length }, claims.map(claimNameOf));
+  const formatted = formatList(input.line, claims, claimNameOf);
   return { stdout: formatted ?? formatClaims(claims, namespace, input), exitCode: 0 };
 }

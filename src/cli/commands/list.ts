@@ -1,7 +1,7 @@
 import { formatClaims } from "../claim-text.ts";
 import type { CommandSpec } from "../command.ts";
 import { noArguments } from "../command-line.ts";
-import { claimNameOf, formatViews } from "../views-text.ts";
+import { claimNameOf, formatList } from "../views-text.ts";
 
 export const list: CommandSpec = {
   name: "list",
@@ -11,7 +11,7 @@ export const list: CommandSpec = {
     noArguments(line, "use kubectl macpool find");
     const namespace = await input.namespace();
     const claims = await input.ask((backend) => backend.claims(namespace));
-    const formatted = formatViews(line, { items: claims, total: claims.length }, claims.map(claimNameOf));
+    const formatted = formatList(line, claims, claimNameOf);
     if (formatted !== undefined) return { stdout: formatted, exitCode: 0 };
     if (claims.length === 0) {
       const where = namespace === undefined ? "in the cluster" : `in namespace ${namespace}`;

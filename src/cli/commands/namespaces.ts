@@ -2,7 +2,7 @@ import type { NamespaceView } from "../../mac-pool/inspection/rest/views.ts";
 import type { CommandSpec } from "../command.ts";
 import { noArguments } from "../command-line.ts";
 import { type Column, formatTable, tableOptions } from "../table.ts";
-import { formatViews } from "../views-text.ts";
+import { formatList } from "../views-text.ts";
 
 export const namespaces: CommandSpec = {
   name: "namespaces",
@@ -11,11 +11,7 @@ export const namespaces: CommandSpec = {
   run: async ({ line, onlyNamespace, ask, terminal }) => {
     noArguments(line);
     const items = await ask((backend) => backend.namespaces(onlyNamespace));
-    const formatted = formatViews(
-      line,
-      { items, total: items.length },
-      items.map(({ name }) => `namespace/${name}`),
-    );
+    const formatted = formatList(line, items, ({ name }) => `namespace/${name}`);
     if (formatted !== undefined) return { stdout: formatted, exitCode: 0 };
     const managed = (is: boolean): string => (is ? "managed" : "ignored");
     const columns: Column<NamespaceView>[] = [

@@ -4,7 +4,7 @@ import { noArguments } from "../command-line.ts";
 import { spanInWords, withCommas } from "../quantities.ts";
 import { formatFields } from "../table.ts";
 import { bar, painted, type Terminal, wrapped } from "../terminal.ts";
-import { formatViews, poolNameOf } from "../views-text.ts";
+import { formatList, poolNameOf } from "../views-text.ts";
 
 export const status: CommandSpec = {
   name: "status",
@@ -17,7 +17,7 @@ export const status: CommandSpec = {
     const pools = await ask((backend) => backend.pools());
     const problems = pools.flatMap(problemsOf);
     const exitCode = problems.length > 0 || pools.length === 0 ? 1 : 0;
-    const formatted = formatViews(line, { items: pools, total: pools.length }, pools.map(poolNameOf));
+    const formatted = formatList(line, pools, poolNameOf);
     if (formatted !== undefined) return { stdout: formatted, exitCode };
     if (pools.length === 0) {
       return { stdout: "", stderr: "there is no MACPool: set kubeMacPool in NetworkAddonsConfig cluster", exitCode };

@@ -47,7 +47,7 @@ export const ui: CommandSpec = {
   },
 };
 
-/** Asked once before the page is opened, so that what is wrong is said here. */
+/** Asks once before the page is opened, to report here what is wrong. */
 async function servicePlace({ line }: CommandInput, cluster: OpenCluster): Promise<ServicePlace> {
   try {
     const place = await cluster.service();

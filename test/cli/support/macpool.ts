@@ -28,8 +28,7 @@ export async function macpool(
   const warned: string[] = [];
   const { stdout, stderr, exitCode } = await run({
     argv,
-    env: { KUBECONFIG: kubeconfig, ...options.env },
-    home: "/nowhere",
+    env: { KUBECONFIG: kubeconfig, ...options.env, HOME: "/nowhere" },
     now: () => NOW,
     terminal: options.terminal ?? PIPE,
     print: (text) => {
