@@ -146,7 +146,12 @@ export class Auditor {
     const now = type === "DELETED" ? [] : macsHeld(object);
     const domains = domainsHeld(object);
     const provenance = this.#provenance.get(id);
+    /** Since when a VM that waits no longer has had an address in its own right. */
+    const ownSinceMs = new Map<string, number>();
     for (const mac of before) {
+      const held = this.#holdings.get(mac)?.get(id);
+      const isOwn = held !== undefined && !held.excused.has(mac) && held.domain === domains.get(mac);
+      if (isOwn && provenance?.judgedAnew) ownSinceMs.set(mac, held.sinceMs);
       if (!now.includes(mac) || provenance?.judgedAnew) this.#holdings.get(mac)?.delete(id);
     }
     if (type === "DELETED") {
@@ -167,7 +172,7 @@ export class Auditor {
       const known = holders.get(id);
       const domain = domains.get(mac) ?? known?.domain;
       if (known !== undefined && known.domain === domain) continue;
-      this.#checkSharing(mac, { ...provenance, domain });
+      this.#checkSharing(mac, { ...provenance, domain }, ownSinceMs.get(mac));
       holders.set(id, { ...provenance, id, domain, sinceMs: this.#nowMs() });
       const askedMs = provenance.granted.get(mac);
       if (askedMs !== undefined) this.#checkCovered(mac, provenance.party, askedMs);
@@ -175,13 +180,17 @@ export class Auditor {
   }
 
   /** No two live objects hold one address unless the policy allows it, and whoever comes second was told. */
-  #checkSharing(mac: string, { party, granted, chosen, excused, domain }: Provenance & Place): void {
+  #checkSharing(
+    mac: string,
+    { party, granted, chosen, excused, domain }: Provenance & Place,
+    ownSinceMs: number | undefined,
+  ): void {
     const askedMs = granted.get(mac);
     if (askedMs === undefined || this.#holdings.get(mac)?.size === 0) return;
     for (const other of this.holdersOf(mac)) {
       if (!other.granted.has(mac) || nameOf(other.party) === nameOf(party)) continue;
       if (this.isLost(mac, other)) continue;
-      const wasThere = other.sinceMs < askedMs;
+      const wasThere = other.sinceMs < (ownSinceMs ?? askedMs);
       const isApart = this.isApart({ party, domain }, other);
       const mayShare = isApart || excused.has(mac) || (other.excused.has(mac) && !wasThere);
       if (mayShare && !(wasThere && chosen.has(mac))) continue;
