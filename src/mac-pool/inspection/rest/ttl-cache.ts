@@ -15,7 +15,8 @@ export interface TtlCacheOptions<T> {
 export class TtlCache<T extends object> {
   readonly #clock: Pick<Clock, "after">;
   readonly #ttlMs: number;
-  readonly #values: LRUCache<string, T>;
+  readonly #maxSize: number;
+  readonly #entries: LRUCache<string, Entry<T>>;
 
   constructor(
     clock: Pick<Clock, "after">,
@@ -23,20 +24,30 @@ export class TtlCache<T extends object> {
   ) {
     this.#clock = clock;
     this.#ttlMs = ttlMs;
-    this.#values = new LRUCache({ max, maxSize, ...(onDrop && { dispose: onDrop }) });
+    this.#maxSize = maxSize;
+    const dispose = ({ value, cancel }: Entry<T>): void => {
+      cancel();
+      onDrop?.(value);
+    };
+    this.#entries = new LRUCache({ max, maxSize, dispose });
   }
 
   find(key: string): T | undefined {
-    return this.#values.get(key);
+    return this.#entries.get(key)?.value;
   }
 
-  /** `size`: for `maxSize`. */
+  /** `size`: for `maxSize`. A value that exceeds it alone is not kept. */
   add(key: string, value: T, size = 1): void {
-    this.#values.set(key, value, { size });
-    this.#clock.after(this.#ttlMs, () => {
-      if (this.#values.peek(key) === value) this.#values.delete(key);
-    });
+    if (size > this.#maxSize) return;
+    const cancel = this.#clock.after(this.#ttlMs, () => this.#entries.delete(key));
+    this.#entries.set(key, { value, cancel }, { size });
   }
+}
+
+interface Entry<T> {
+  readonly value: T;
+  /** Of the end of its time. */
+  readonly cancel: () => void;
 }
 
 /** Answers that are made once for all who ask meanwhile, and then kept: many readers cost as much as one. Failures are kept too. */

@@ -22,12 +22,16 @@ describe("a cache of values", () => {
   });
 
   it("has no more than its count and its size allow", () => {
-    const cache = new TtlCache<object>(new ManualClock(), { ttlMs: 1_000, max: 3, maxSize: 10 });
+    const clock = new ManualClock();
+    const cache = new TtlCache<object>(clock, { ttlMs: 1_000, max: 3, maxSize: 10 });
     const known = (): string[] => ["a", "b", "c", "d", "e"].filter((key) => cache.find(key) !== undefined);
     for (const key of ["a", "b", "c", "d"]) cache.add(key, {});
     expect(known()).toEqual(["b", "c", "d"]);
     cache.add("e", {}, 9);
     expect(known()).toEqual(["d", "e"]);
+    cache.add("f", {}, 11);
+    expect([cache.find("f"), known()]).toEqual([undefined, ["d", "e"]]);
+    expect(clock.pending).toBe(2);
   });
 });
 
