@@ -62,8 +62,8 @@ export class ObjectBackend implements PoolBackend {
     const pools = await this.#objects.pools();
     const countsOwn = pools.every((pool) => segmentsOf(pool).spans.length < 2);
     const claims = countsOwn ? undefined : await this.#objects.claims();
-    const keptBack = claims && (await this.#objects.keptBack(claims));
-    return plain(pools.map((pool) => poolView(pool, claims && { claims, keptBack })));
+    const excluded = claims && (await this.#objects.excluded(claims));
+    return plain(pools.map((pool) => poolView(pool, claims && { claims, excluded })));
   }
 
   async claims(namespace?: string): Promise<readonly ListedClaim[]> {
@@ -98,7 +98,7 @@ export class ObjectBackend implements PoolBackend {
     const [pools, claims] = await Promise.all([this.#objects.pools(), this.#objects.claims()]);
     const pool = pools.find(({ metadata }) => metadata.name === name);
     if (pool === undefined) throw new CliError(noPool(name, pools));
-    return mapView(pool, { claims, keptBack: await this.#objects.keptBack(claims) }, section);
+    return mapView(pool, { claims, excluded: await this.#objects.excluded(claims) }, section);
   }
 
   async owner(ref: OwnerRef): Promise<KnownStory | undefined> {

@@ -30,7 +30,7 @@ export function segmentsOf(pool: MACPool): Segments {
 export interface Taken {
   readonly claims: readonly MACClaim[];
   /** Addresses of nodes without a claim; undefined where they are not known. */
-  readonly keptBack: ReadonlySet<Mac> | undefined;
+  readonly excluded: ReadonlySet<Mac> | undefined;
 }
 
 /** `taken`: for the counts of each range; undefined where the counters in the pool's status are enough. */
@@ -86,12 +86,12 @@ function servesText(name: string, selector: LabelSelector | undefined): string {
     : "every namespace, unless an older pool does";
 }
 
-function countsOf(range: MacRange, { claims, keptBack }: Taken): Omit<RangeView, "first" | "last"> {
+function countsOf(range: MacRange, { claims, excluded }: Taken): Omit<RangeView, "first" | "last"> {
   const segments = new Segments([range]);
   const capacity = segments.size;
   const inside = claims.filter(({ spec }) => isIn(segments, spec.mac));
   const used = inside.length;
-  const hostAddresses = [...(keptBack ?? [])].filter((mac) => segments.has(mac)).length;
+  const hostAddresses = [...(excluded ?? [])].filter((mac) => segments.has(mac)).length;
   return {
     capacity,
     used,
@@ -99,7 +99,7 @@ function countsOf(range: MacRange, { claims, keptBack }: Taken): Omit<RangeView,
     // The objects say how many addresses of a pool are pending, not in which range.
     pending: 0,
     quarantined: inside.filter((claim) => phaseOf(claim) === "Quarantined").length,
-    ...(keptBack === undefined ? {} : { hostAddresses }),
+    ...(excluded === undefined ? {} : { hostAddresses }),
   };
 }
 
@@ -142,7 +142,7 @@ function isIn(segments: Segments, text: string): boolean {
  * The addresses of a pool from `from` to `to`, in cells of one size; the last may be smaller. Pending addresses count as bound,
  * because the objects do not say which are pending.
  */
-export function mapView(pool: MACPool, { claims, keptBack }: Taken, { cells, from, to }: MapSection): MapView {
+export function mapView(pool: MACPool, { claims, excluded }: Taken, { cells, from, to }: MapSection): MapView {
   const name = pool.metadata.name ?? "";
   const part = rangesOf(pool).flatMap(({ start, end }) => {
     const range = { start: Math.max(start, from ?? start) as Mac, end: Math.min(end, to ?? end) as Mac };
@@ -169,7 +169,7 @@ export function mapView(pool: MACPool, { claims, keptBack }: Taken, { cells, fro
     else cell.bound += 1;
     if (spec.origin !== "automatic") cell.explicit += 1;
   }
-  for (const mac of keptBack ?? []) {
+  for (const mac of excluded ?? []) {
     const cell = cellOf(mac);
     if (cell !== undefined) cell.hostAddresses += 1;
   }
@@ -182,7 +182,7 @@ export function mapView(pool: MACPool, { claims, keptBack }: Taken, { cells, fro
       const own = Math.min(size, segments.size - first);
       const free = own - cell.pending - cell.bound - cell.quarantined - hostAddresses;
       const ends = { first: formatMac(segments.macAt(first)), last: formatMac(segments.macAt(first + own - 1)) };
-      const kept = keptBack === undefined ? {} : { hostAddresses };
+      const kept = excluded === undefined ? {} : { hostAddresses };
       return { ...ends, size: own, free, ...cell, ...kept, colliding: 0 };
     }),
     outOfRange: pool.status?.outOfRange ?? 0,

@@ -96,7 +96,7 @@ export class PoolObjects {
   }
 
   /** Addresses of nodes that none of the claims has; undefined when the user may not see them. */
-  async keptBack(claims: readonly MACClaim[]): Promise<ReadonlySet<Mac> | undefined> {
+  async excluded(claims: readonly MACClaim[]): Promise<ReadonlySet<Mac> | undefined> {
     const hosts = await this.hosts();
     if (hosts === undefined) return undefined;
     const kept = new Set(hosts.keys());

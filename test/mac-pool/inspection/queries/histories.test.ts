@@ -114,18 +114,18 @@ describe("after a random history of claims", () => {
         );
         expect(sum("size")).toBe(34);
         const ofNodes = new Set([...nodes.values()].flat().map((offset) => formatMac((FIRST + offset) as Mac)));
-        const keptBack = [...ofNodes].filter((mac) => isInRanges(mac) && !macsOf(sorted).includes(mac));
-        expect(sum("hostAddresses")).toBe(keptBack.length);
-        expect(sum("free")).toBe(34 - phases.length - keptBack.length);
+        const excluded = [...ofNodes].filter((mac) => isInRanges(mac) && !macsOf(sorted).includes(mac));
+        expect(sum("hostAddresses")).toBe(excluded.length);
+        expect(sum("free")).toBe(34 - phases.length - excluded.length);
         for (const cell of map.cells) {
-          expect(cell.hostAddresses).toBe(keptBack.filter((mac) => isIn(mac, cell)).length);
+          expect(cell.hostAddresses).toBe(excluded.filter((mac) => isIn(mac, cell)).length);
           const { size, free, pending, bound, quarantined, hostAddresses = 0 } = cell;
           expect(free + pending + bound + quarantined + hostAddresses).toBe(size);
         }
         const pool = bed.inspector.pool("default", true);
-        expect([pool.free, pool.hostAddresses]).toEqual([sum("free"), keptBack.length]);
+        expect([pool.free, pool.hostAddresses]).toEqual([sum("free"), excluded.length]);
         for (const range of pool.ranges) {
-          expect(range.hostAddresses).toBe(keptBack.filter((mac) => isIn(mac, range)).length);
+          expect(range.hostAddresses).toBe(excluded.filter((mac) => isIn(mac, range)).length);
           expect(range.free + range.used + (range.hostAddresses ?? 0)).toBe(range.capacity);
         }
         expect(map.cells.length).toBeLessThanOrEqual(cells);
