@@ -5,9 +5,8 @@ import { RESOURCES } from "../../src/kube/client/resource.ts";
 import { COMPONENT_IMAGES } from "../../src/operator/config/component-images.ts";
 import { DEFAULT_SETTINGS, type OperatorSettings } from "../../src/operator/config/settings.ts";
 import { breakGroup } from "./support/broken-group.ts";
-import { CERT_MANAGER_CRDS } from "./support/cert-manager.ts";
+import { CERT_MANAGER_CRDS, PROMETHEUS_OPERATOR_CRDS } from "./support/external-kinds.ts";
 import { InstalledOperator, NAMESPACE } from "./support/installed-operator.ts";
-import { PROMETHEUS_OPERATOR_CRDS } from "./support/prometheus-operator.ts";
 
 const MARKER = { name: "bridge-marker", namespace: NAMESPACE };
 const IPAM = { name: "kubevirt-ipam-controller-manager", namespace: NAMESPACE };

@@ -4,8 +4,8 @@ import { RESOURCES } from "../../src/kube/client/resource.ts";
 import { INVENTORY_CONFIG_MAP } from "../../src/operator/config/records.ts";
 import { DEFAULT_SETTINGS } from "../../src/operator/config/settings.ts";
 import { HostileWebhook } from "./sequences/hostile-webhook.ts";
-import { CERT_MANAGER_CRDS } from "./support/cert-manager.ts";
 import { DRIFT_EDITS } from "./support/drift-edits.ts";
+import { CERT_MANAGER_CRDS } from "./support/external-kinds.ts";
 import { InstalledOperator, NAMESPACE } from "./support/installed-operator.ts";
 
 const SETTINGS = {

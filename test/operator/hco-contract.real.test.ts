@@ -1,12 +1,13 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { apiVersionOf } from "../../src/api/kinds.ts";
-import type { NetworkAddonsConfigSpec } from "../../src/api/network-addons-config.ts";
-import type { CustomResourceDefinition } from "../../src/kube/client/built-in-kinds.ts";
+import type { NetworkAddonsConfig, NetworkAddonsConfigSpec } from "../../src/api/network-addons-config.ts";
 import { type ObjectRef, RESOURCES } from "../../src/kube/client/resource.ts";
+import { CERT_MANAGER_CRDS } from "./support/external-kinds.ts";
+import { CONFIGS, type InstalledOperator } from "./support/installed-operator.ts";
 import {
-  CONFIGS,
-  MergedOperator,
+  installMerged,
   HCO_NAMESPACE as namespace,
+  prepareMerged,
   runCsvGenerator,
   splitManifests,
 } from "./support/merged-operator.ts";
@@ -63,21 +64,6 @@ const OVS = { name: "ovs-cni-amd64", namespace };
 const IPAM = { name: "kubevirt-ipam-controller-manager", namespace };
 const RANGE_MAP = { name: "kubemacpool-mac-range-config", namespace };
 
-/** What cert-manager defines, as far as its kinds matter here. */
-function ofCertManager(kind: string): CustomResourceDefinition {
-  const plural = `${kind.toLowerCase()}s`;
-  const schema = { openAPIV3Schema: { type: "object", "x-kubernetes-preserve-unknown-fields": true } };
-  return {
-    metadata: { name: `${plural}.cert-manager.io` },
-    spec: {
-      group: "cert-manager.io",
-      scope: "Namespaced",
-      names: { kind, plural },
-      versions: [{ name: "v1", served: true, storage: true, schema }],
-    },
-  };
-}
-
 describe("what csv-generator prints", () => {
   it("is a ClusterServiceVersion and the definition after it, each with an image line where one is looked for", async () => {
     const manifests = splitManifests(await runCsvGenerator(flags(OBSERVED, "1")));
@@ -98,12 +84,12 @@ describe("what csv-generator prints", () => {
 
 /** One story: the tests follow each other on one cluster. */
 describe("under the HyperConverged operator", () => {
-  let cluster: MergedOperator;
+  let cluster: InstalledOperator;
 
   beforeAll(async () => {
-    cluster = await MergedOperator.prepare();
-    for (const kind of ["Certificate", "Issuer"]) await cluster.admin.create(RESOURCES.crds, ofCertManager(kind));
-    await cluster.install(await runCsvGenerator(flags(OBSERVED, "1")));
+    cluster = await prepareMerged();
+    for (const definition of CERT_MANAGER_CRDS) await cluster.admin.create(RESOURCES.crds, definition);
+    await installMerged(cluster, await runCsvGenerator(flags(OBSERVED, "1")));
   });
   afterAll(async () => {
     await cluster?.[Symbol.asyncDispose]();
@@ -113,9 +99,18 @@ describe("under the HyperConverged operator", () => {
     const found = (await cluster.config())?.status?.conditions ?? [];
     return Object.fromEntries(found.map(({ type, status }) => [type, status]));
   };
+  /** Replaces the whole object, as a client that has read it. A conflict is thrown: the operator writes to it too. */
+  async function update(part: object, dryRun = false): Promise<NetworkAddonsConfig> {
+    const live = await cluster.admin.get(CONFIGS, { name: "cluster" });
+    return cluster.admin.update(CONFIGS, { ...live, spec: { ...live.spec, ...part } }, { dryRun });
+  }
   /** Tries again when the operator was faster. */
   async function change(part: object): Promise<void> {
-    await expect.poll(() => cluster.update((spec) => ({ ...spec, ...part }))).toBeDefined();
+    await expect.poll(() => update(part)).toBeDefined();
+  }
+  async function availableStatus(): Promise<NetworkAddonsConfig["status"]> {
+    await cluster.rollOutUntilAvailable();
+    return (await cluster.config())?.status;
   }
 
   it("is created with its labels and fields, and reports the version that it was given only when it is available", async () => {
@@ -130,7 +125,7 @@ describe("under the HyperConverged operator", () => {
     const started = (await cluster.config())?.status;
     expect(started).toMatchObject({ operatorVersion: OBSERVED, targetVersion: OBSERVED });
     expect(started).not.toHaveProperty("observedVersion");
-    expect(await cluster.untilAvailable()).toMatchObject({ observedVersion: OBSERVED });
+    expect(await availableStatus()).toMatchObject({ observedVersion: OBSERVED });
     expect(await conditions()).toEqual({ Available: "True", Progressing: "False", Degraded: "False" });
   });
 
@@ -158,11 +153,11 @@ describe("under the HyperConverged operator", () => {
 
   it("answers dry-run updates, and changes nothing", async () => {
     const before = await cluster.config();
-    const taken = await cluster.update((spec) => ({ ...spec, ovs: {} }), true);
+    const taken = await update({ ovs: {} }, true);
     expect(taken.spec).toMatchObject({ ovs: {} });
-    await expect(
-      cluster.update((spec) => ({ ...spec, kubeMacPool: { rangeStart: "02:00:00:00:00:00" } }), true),
-    ).rejects.toThrow("both or none of the KubeMacPool ranges needs to be configured");
+    await expect(update({ kubeMacPool: { rangeStart: "02:00:00:00:00:00" } }, true)).rejects.toThrow(
+      "both or none of the KubeMacPool ranges needs to be configured",
+    );
     expect((await cluster.config())?.metadata.generation).toBe(before?.metadata.generation);
   });
 
@@ -228,7 +223,7 @@ describe("under the HyperConverged operator", () => {
     ["the TLS profile", { tlsSecurityProfile: { type: "Modern", modern: {} } }, async () => ({}), {}],
   ])("follows a change of %s and is available again", async (_what, part, effect, expected) => {
     await change(part);
-    await cluster.untilAvailable();
+    await availableStatus();
     const found = await effect();
     if (typeof found === "string" || Array.isArray(found)) expect(found).toEqual(expected);
     else expect(found).toMatchObject(expected as object);
@@ -238,7 +233,7 @@ describe("under the HyperConverged operator", () => {
   it("takes a component off again when its key goes", async () => {
     await change({ ovs: undefined });
     await expect.poll(() => cluster.find(RESOURCES.daemonSets, OVS)).toBeUndefined();
-    await cluster.untilAvailable();
+    await availableStatus();
   });
 
   it("says what is wrong within seconds where admission lets it through, and is available again when it is right", async () => {
@@ -247,16 +242,16 @@ describe("under the HyperConverged operator", () => {
     const row = (await cluster.config())?.status?.components?.find(({ name }) => name === "multusDynamicNetworks");
     expect(row?.message).toContain("set MULTUS_DYNAMIC_NETWORKS_CONTROLLER_IMAGE in the environment of the operator");
     await change({ multusDynamicNetworks: undefined });
-    await cluster.untilAvailable();
+    await availableStatus();
     expect(await conditions()).toMatchObject({ Degraded: "False" });
   });
 
   it("is upgraded by another version: it observes that version when everything runs in it", async () => {
-    await cluster.install(await runCsvGenerator(flags(NEXT, "2")));
+    await installMerged(cluster, await runCsvGenerator(flags(NEXT, "2")));
     await expect.poll(async () => (await cluster.config())?.status).toMatchObject({ targetVersion: NEXT });
     await expect.poll(conditions).toMatchObject({ Available: "False", Progressing: "True" });
     expect((await cluster.config())?.status).toMatchObject({ operatorVersion: NEXT, observedVersion: OBSERVED });
-    const status = await cluster.untilAvailable();
+    const status = await availableStatus();
     expect(status).toMatchObject({ observedVersion: NEXT });
     expect(status?.containers).toContainEqual(expect.objectContaining({ image: "registry.example.com/team/addons:2" }));
   });

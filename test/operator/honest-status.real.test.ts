@@ -5,9 +5,9 @@ import type { CustomResourceDefinition } from "../../src/kube/client/built-in-ki
 import { RESOURCES, type Resource } from "../../src/kube/client/resource.ts";
 import { DEFAULT_SETTINGS } from "../../src/operator/config/settings.ts";
 import { breakGroup } from "./support/broken-group.ts";
+import { NETWORKS_CRD } from "./support/external-kinds.ts";
 import { idleWrites } from "./support/idle-writes.ts";
 import { CONFIGS, InstalledOperator, NAMESPACE } from "./support/installed-operator.ts";
-import { NETWORKS_CRD } from "./support/openshift.ts";
 import { formerOperator } from "./support/predecessor.ts";
 import { isRefused, REFUSAL_TEXT, refuse } from "./support/refusal.ts";
 

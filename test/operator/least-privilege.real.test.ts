@@ -11,9 +11,8 @@ import type { Rule } from "../../src/operator/manifests/rbac.ts";
 import { startControlPlane } from "../cluster/control-plane/control-plane.ts";
 import { makeRunDirectory } from "../cluster/run-directory.ts";
 import { type Asked, AuditLog, cells, refused } from "../support/audited-rights.ts";
-import { CERT_MANAGER_CRDS } from "./support/cert-manager.ts";
+import { CERT_MANAGER_CRDS, NETWORKS_CRD } from "./support/external-kinds.ts";
 import { InstalledOperator, NAMESPACE } from "./support/installed-operator.ts";
-import { NETWORKS_CRD } from "./support/openshift.ts";
 
 const SETTINGS: OperatorSettings = {
   ...DEFAULT_SETTINGS,

@@ -7,8 +7,8 @@ import { COMPONENTS, renderEverything } from "../../src/operator/components/regi
 import { DEFAULT_SETTINGS } from "../../src/operator/config/settings.ts";
 import { EVERY_FACT } from "../../src/operator/watch/facts.ts";
 import { eventually } from "../support/eventually.ts";
+import { PROMETHEUS_OPERATOR_CRDS } from "./support/external-kinds.ts";
 import { InstalledOperator, NAMESPACE } from "./support/installed-operator.ts";
-import { PROMETHEUS_OPERATOR_CRDS } from "./support/prometheus-operator.ts";
 
 const BOTH = { linuxBridge: {}, kubeMacPool: {} };
 const API_EGRESS = { namespace: NAMESPACE, name: "cnao-allow-egress-to-cluster-api" };

@@ -4,8 +4,8 @@ import { LINUX_BRIDGE_DAEMON_SET } from "../../src/api/names.ts";
 import { isNotFound } from "../../src/kube/client/api-error.ts";
 import type { KubeObject } from "../../src/kube/client/resource.ts";
 import { RESOURCES } from "../../src/kube/client/resource.ts";
+import { CONSTRAINTS_CRD, NETWORKS_CRD } from "./support/external-kinds.ts";
 import { InstalledOperator, NAMESPACE } from "./support/installed-operator.ts";
-import { CONSTRAINTS_CRD, NETWORKS_CRD } from "./support/openshift.ts";
 
 const INSTALLER = { name: LINUX_BRIDGE_DAEMON_SET, namespace: NAMESPACE };
 const NETWORK = { name: "cluster" };

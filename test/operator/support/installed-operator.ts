@@ -24,8 +24,7 @@ import type { ControlPlaneAccess } from "../../cluster/control-plane/access.ts";
 import { borrowControlPlane } from "../../support/borrowed-control-plane.ts";
 import { eventually } from "../../support/eventually.ts";
 import { CountingClient } from "./counting-client.ts";
-import { CONSTRAINTS_CRD } from "./openshift.ts";
-import { PROMETHEUS_OPERATOR_CRDS } from "./prometheus-operator.ts";
+import { CONSTRAINTS_CRD, PROMETHEUS_OPERATOR_CRDS } from "./external-kinds.ts";
 
 export const CONFIGS: Resource<NetworkAddonsConfig> = NETWORK_ADDONS_CONFIGS;
 export const NAMESPACE = DEFAULT_NAMESPACE;
@@ -34,7 +33,6 @@ export const WITHIN = { timeout: 20_000, interval: 25 };
 
 const RELEASE = join(import.meta.dirname, "../../../deploy/release.yaml");
 export const OPERATOR_USER = `system:serviceaccount:${NAMESPACE}:${OPERATOR_NAME}`;
-const OPERATOR_GROUPS = ["system:serviceaccounts", `system:serviceaccounts:${NAMESPACE}`];
 
 export interface InstallOptions {
   /** Without what `EVERY_FACT` says. */
@@ -89,11 +87,12 @@ export class InstalledOperator implements AsyncDisposable {
     return installed;
   }
 
-  /** Control plane up; nothing of the product is on it. */
-  static async prepare(given?: ControlPlaneAccess): Promise<InstalledOperator> {
+  /** Control plane up; nothing of the product is on it. The operator will be the account of that name in `namespace`. */
+  static async prepare(given?: ControlPlaneAccess, namespace = NAMESPACE): Promise<InstalledOperator> {
     const controlPlane = given ?? (await borrowControlPlane());
     const admin = new KubeClient({ credentials: await credentialsFromKubeconfig(controlPlane.kubeconfig) });
-    const kubeconfig = await controlPlane.userKubeconfig(OPERATOR_USER, OPERATOR_GROUPS);
+    const groups = ["system:serviceaccounts", `system:serviceaccounts:${namespace}`];
+    const kubeconfig = await controlPlane.userKubeconfig(`system:serviceaccount:${namespace}:${OPERATOR_NAME}`, groups);
     const credentials = await credentialsFromKubeconfig(kubeconfig);
     const client: CountingClient = new CountingClient({ credentials, onRestored: () => installed.#restart() });
     const installed: InstalledOperator = new InstalledOperator(controlPlane, admin, client, kubeconfig);
@@ -209,7 +208,8 @@ export class InstalledOperator implements AsyncDisposable {
 
   async rollOut(): Promise<void> {
     const { admin } = this;
-    for (const live of (await admin.list(RESOURCES.deployments, { namespace: NAMESPACE })).items) {
+    const { operandNamespace: namespace } = this.#settings;
+    for (const live of (await admin.list(RESOURCES.deployments, { namespace })).items) {
       const replicas = live.spec?.replicas ?? 1;
       const observedGeneration = live.metadata.generation ?? 0;
       if (live.status?.observedGeneration === observedGeneration) continue;
@@ -222,7 +222,7 @@ export class InstalledOperator implements AsyncDisposable {
       };
       await this.#setStatus(RESOURCES.deployments, live, status);
     }
-    for (const live of (await admin.list(RESOURCES.daemonSets, { namespace: NAMESPACE })).items) {
+    for (const live of (await admin.list(RESOURCES.daemonSets, { namespace })).items) {
       const observedGeneration = live.metadata.generation ?? 0;
       if (live.status?.observedGeneration === observedGeneration) continue;
       const none = { currentNumberScheduled: 0, numberMisscheduled: 0, desiredNumberScheduled: 0, numberReady: 0 };

@@ -14,7 +14,7 @@ import { AUDIT_POLICY, type Request, Requests } from "../../bench/cluster-reques
 import { type ControlPlane, startControlPlane } from "../../cluster/control-plane/control-plane.ts";
 import { makeRunDirectory } from "../../cluster/run-directory.ts";
 import { eventually } from "../../support/eventually.ts";
-import { CERT_MANAGER_CRDS } from "./cert-manager.ts";
+import { CERT_MANAGER_CRDS } from "./external-kinds.ts";
 import { InstalledOperator, NAMESPACE } from "./installed-operator.ts";
 import { Kubelets } from "./kubelets.ts";
 
