@@ -4,7 +4,7 @@ import { findExecutable } from "../cluster/requirements.ts";
 
 export interface BenchRow {
   readonly what: string;
-  readonly unit: "ms" | "kB" | "MB" | "%" | "ops/s" | "requests" | "events" | "times" | "M instructions";
+  readonly unit: "ms" | "kB" | "MB" | "%" | "ops/s" | "requests" | "events" | "times";
   readonly ours: number;
   /** null where there is nothing to compare with. */
   readonly peer: number | null;
@@ -132,4 +132,14 @@ export function formatTable(rows: readonly BenchRow[]): string {
   const pad = (text: string, column: number) =>
     column === 0 ? text.padEnd(widths[0] ?? 0) : text.padStart(widths[column] ?? 0);
   return lines.map((line) => line.map(pad).join("  ").trimEnd()).join("\n");
+}
+
+export function median(values: readonly number[]): number {
+  const sorted = values.toSorted((a, b) => a - b);
+  return sorted[Math.floor(sorted.length / 2)] ?? Number.NaN;
+}
+
+export function percentile(samples: readonly number[], share: number): number {
+  const sorted = samples.toSorted((a, b) => a - b);
+  return sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? Number.NaN;
 }

@@ -2,11 +2,17 @@
 
 import { setTimeout as sleep } from "node:timers/promises";
 import { linkStorm } from "../bridge-marker/link-storm.ts";
-import { type Bench, type BenchContext, type BenchRow, limitedRow, mayBeNone, row } from "./bench.ts";
-import { median } from "./cni-timer.ts";
+import {
+  type Bench,
+  type BenchContext,
+  type BenchRow,
+  limitedRow,
+  mayBeNone,
+  median,
+  percentile,
+  row,
+} from "./bench.ts";
 import { measureInjection } from "./injection.ts";
-import { lintRows } from "./lint.ts";
-import { percentile } from "./mac-pool-calls.ts";
 import { MarkerBenchBed } from "./marker-bench-bed.ts";
 import { NAMESPACES } from "./needs.ts";
 
@@ -17,11 +23,10 @@ const SHORT_SECONDS = 10;
 const SUCCESSES = 'bridge_marker_patches_total{result="success"}';
 
 export const bench: Bench = {
-  about:
-    "the bridge marker with its link monitor, the injection, the lint of networks: delay, memory, work at rest and in a storm",
+  about: "the bridge marker with its link monitor, and the injection: delay, memory, work at rest and in a storm",
   needs: NAMESPACES,
   async run(context) {
-    return [...(await measureMarker(context)), ...(await measureInjection(context)), ...lintRows()];
+    return [...(await measureMarker(context)), ...(await measureInjection(context))];
   },
 };
 

@@ -22,6 +22,7 @@ import { fillCompileCache } from "../cluster/compile-cache.ts";
 import type { Component } from "../cluster/control-plane/component.ts";
 import { kubevirtCrds } from "../cluster/kubevirt/crds.ts";
 import { eventually } from "../support/eventually.ts";
+import { inFlight } from "../support/in-flight.ts";
 import { LEASE_SECONDS, startKwok } from "../tools/kwok/kwok.ts";
 import type { BenchContext } from "./bench.ts";
 import { fakeNode, nodeName } from "./cluster-objects.ts";
@@ -204,11 +205,7 @@ function isEverywhere(status: DaemonSet["status"], nodes: number): boolean {
 
 /** Calls `work` with 0, 1, ..., so many at once as the API server bears. */
 export async function inParallel(count: number, work: (index: number) => Promise<unknown>): Promise<void> {
-  let next = 0;
-  const worker = async (): Promise<void> => {
-    for (let index = next++; index < count; index = next++) await work(index);
-  };
-  await Promise.all(Array.from({ length: IN_FLIGHT }, worker));
+  await inFlight(IN_FLIGHT, count, work);
 }
 
 async function must(cluster: Cluster, args: readonly string[]): Promise<void> {

@@ -5,13 +5,12 @@ import { DEFAULT_NAMESPACE, LAUNCHER_SELECTOR, OPERATOR_NAME } from "../../src/a
 import { RESOURCES } from "../../src/kube/client/resource.ts";
 import { KINDS } from "../../src/mac-pool/objects/kinds.ts";
 import { MANAGER_ACCOUNT } from "../../src/operator/components/kube-mac-pool-access.ts";
-import type { BenchContext, BenchRow } from "./bench.ts";
+import { type BenchContext, type BenchRow, percentile } from "./bench.ts";
 import { ClusterBed, inParallel } from "./cluster-bed.ts";
 import * as objects from "./cluster-objects.ts";
 import { sum } from "./cluster-processes.ts";
 import { busiest, of, summary } from "./cluster-requests.ts";
 import { type Used, whileDoing } from "./cluster-window.ts";
-import { percentile } from "./mac-pool-calls.ts";
 
 export interface Figure {
   readonly what: string;

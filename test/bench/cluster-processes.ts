@@ -4,8 +4,8 @@ import { execFile } from "node:child_process";
 import { readdirSync, readFileSync, readlinkSync } from "node:fs";
 import { basename } from "node:path";
 import { promisify } from "node:util";
+import { cpuMsOf, megabytesOf } from "../support/process-usage.ts";
 
-const TICK_MS = 10;
 const HEALTH_PORT = 8081;
 const MAX_METRICS_BYTES = 16 * 1024 * 1024;
 
@@ -31,12 +31,10 @@ export class PodProcess {
 
   async sample(): Promise<Sample> {
     const metrics = await this.metrics();
-    const status = read(this.pid, "status");
-    const fields = read(this.pid, "stat").split(") ")[1]?.split(" ") ?? [];
     return {
-      cpuMs: (Number(fields[11]) + Number(fields[12])) * TICK_MS,
-      residentMb: Number(/VmRSS:\s+(\d+)/.exec(status)?.[1]) / 1024,
-      peakMb: Number(/VmHWM:\s+(\d+)/.exec(status)?.[1]) / 1024,
+      cpuMs: cpuMsOf(this.pid),
+      residentMb: megabytesOf(this.pid),
+      peakMb: megabytesOf(this.pid, "VmHWM"),
       receivedMb: Number(/eth0:\s*(\d+)/.exec(read(this.pid, "net/dev"))?.[1]) / 1e6,
       watchEvents: sum(metrics, "informer_watch_events_total"),
       reconciles: sum(metrics, "workqueue_adds_total"),

@@ -35,11 +35,6 @@ export const VERSION: Scenario = { what: "VERSION", command: "VERSION", rounds: 
 export const LAYER_2_ADD: Scenario = { what: "L2 ADD", command: "ADD", rounds: 150, parallel: 1, goal: 0.65 };
 export const LAYER_2_DEL: Scenario = { what: "L2 DEL", command: "DEL", rounds: 300, parallel: 1, goal: 1 };
 
-export const LAYER_2_DELS: Scenario = {
-  what: `${MANY} L2 DELs at once`,
-  ...{ command: "DEL", rounds: 20, parallel: MANY, goal: 1 },
-};
-
 /** All that one attachment without VLANs can have. */
 export const EVERYTHING = {
   ...{ ...MASQUERADE, isDefaultGateway: true, macspoofchk: true, enabledad: true, hairpinMode: true },
@@ -52,7 +47,7 @@ export const SCENARIOS: readonly Scenario[] = [
   { what: `${MANY} L2 ADDs at once`, command: "ADD", rounds: 20, parallel: MANY, goal: 0.6 },
   { what: `${HUNDRED} L2 ADDs at once`, command: "ADD", rounds: 10, parallel: HUNDRED, goal: 0.6 },
   LAYER_2_DEL,
-  LAYER_2_DELS,
+  { what: `${MANY} L2 DELs at once`, command: "DEL", rounds: 20, parallel: MANY, goal: 1 },
   { what: "ADD with host-local", command: "ADD", ...ONE, goal: 0.75, keys: IPAM },
   { what: "ADD with ipMasq (nftables)", command: "ADD", ...ONE, rounds: 20, goal: 0.4, keys: MASQUERADE },
 ];

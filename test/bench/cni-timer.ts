@@ -102,8 +102,3 @@ export async function measure(
 function addNode(name: string, rulesFile: string): string {
   return `ip netns add ${name} && ip netns exec ${name} nft -f '${rulesFile}'`;
 }
-
-export function median(values: readonly number[]): number {
-  const sorted = values.toSorted((a, b) => a - b);
-  return sorted[Math.floor(sorted.length / 2)] ?? Number.NaN;
-}

@@ -6,9 +6,16 @@ import path from "node:path";
 import { buildPlugins } from "../../cni-plugins/build/build.ts";
 import { BuildError } from "../../cni-plugins/build/toolchain.ts";
 import { MissingRequirement } from "../cluster/requirements.ts";
-import { type Bench, type BenchContext, BenchFault, type BenchRow, limitedRow, type Need, row } from "./bench.ts";
-import { measureChain } from "./cni-chain.ts";
-import { countInstructions } from "./cni-instructions.ts";
+import {
+  type Bench,
+  type BenchContext,
+  BenchFault,
+  type BenchRow,
+  limitedRow,
+  median,
+  type Need,
+  row,
+} from "./bench.ts";
 import { peakMemory } from "./cni-memory.ts";
 import {
   CHECKED,
@@ -16,17 +23,23 @@ import {
   FLAT,
   LAYER_2_ADD,
   LAYER_2_DEL,
-  LAYER_2_DELS,
   SCENARIOS,
   type Scenario,
   SPOOF_CHECKS,
   VERSION,
 } from "./cni-scenarios.ts";
-import { compile, type Measurement, measure, median, type Samples } from "./cni-timer.ts";
+import { compile, type Measurement, measure, type Samples } from "./cni-timer.ts";
 import { NAMESPACES } from "./needs.ts";
 import { buildPeers } from "./peers.ts";
 
 const CONFIG = { cniVersion: "1.0.0", name: "bench", type: "bridge", bridge: "br-bench" };
+/** What the timer calls the interface; of the result before, tuning reads the names only. */
+const INTERFACES = [{ name: "br-bench" }, { name: "bench0", sandbox: "/run/netns/bench" }];
+const TUNING = {
+  ...{ ...CONFIG, type: "tuning", bridge: undefined, mac: "02:00:00:00:00:01", mtu: 1400 },
+  ...{ sysctl: { "net.ipv4.conf.IFNAME.arp_notify": "1" } },
+  prevResult: { cniVersion: "1.0.0", interfaces: INTERFACES },
+};
 const CHAIN_ROUNDS = 60;
 const CHAIN_GOAL = 0.7;
 const MEMORY_LIMIT_MB = 2.8;
@@ -57,11 +70,10 @@ export const bench: Bench = {
       const rows = await scenarioRows(context, folders, { timer, directory });
       rows.push(...(await spoofCheckRows(context, folders, { timer, directory })));
       context.log("measuring ADD of bridge and tuning");
-      const chain = await measureChain(folders, roundsOf(CHAIN_ROUNDS, context), context.env);
+      const chain = await measureChain(context, folders, { timer, directory });
       rows.push(row("ADD of bridge and tuning", "ms", wall(chain.ours), wall(chain.peer), CHAIN_GOAL));
       rows.push(memoryRow("ADD of tuning", inMegabytes(chain.ours), inMegabytes(chain.peer)));
       rows.push(...(await wholeMemoryRows(context, folders, { timer, directory })));
-      rows.push(...(await instructionRows(context, folders.ours, directory)));
       return [...rows, ...(await sizeRows(folders))];
     } finally {
       await rm(directory, { recursive: true, force: true });
@@ -76,18 +88,10 @@ interface Tools {
 }
 
 async function scenarioRows(context: BenchContext, folders: Folders, tools: Tools): Promise<BenchRow[]> {
-  const { env } = context;
-  const floors: Record<string, string> = {
-    [VERSION.what]: await compile("floor", env),
-    [LAYER_2_ADD.what]: await compile("netlink-floor", env),
-    [LAYER_2_DELS.what]: await compile("netlink-floor", env),
-  };
   const rows: BenchRow[] = [];
   for (const scenario of SCENARIOS) {
-    const floor = floors[scenario.what];
-    const executables = { ...bridges(folders), ...(floor === undefined ? {} : { floor }) };
-    const measurement = await measurementOf(context, scenario, { folders, tools, executables });
-    rows.push(...rowsOf(scenario, await measure(tools.timer, measurement, env)));
+    const measurement = await measurementOf(context, scenario, folders, tools);
+    rows.push(...rowsOf(scenario, await measure(tools.timer, measurement, context.env)));
   }
   return rows;
 }
@@ -98,7 +102,7 @@ async function spoofCheckRows(context: BenchContext, folders: Folders, tools: To
   for (const count of CHECKED) nodes[String(count)] = await writeSpoofChecks(tools.directory, count);
   const rows: BenchRow[] = [];
   for (const scenario of SPOOF_CHECKS) {
-    const measurement = await measurementOf(context, scenario, { folders, tools, executables: bridges(folders) });
+    const measurement = await measurementOf(context, scenario, folders, tools);
     const samples = await measure(tools.timer, { ...measurement, nodes }, context.env);
     for (const count of CHECKED) {
       const goal = count === CHECKED[1] ? scenario.goal : null;
@@ -119,12 +123,13 @@ function bridges({ ours, peer }: Folders): Record<string, string> {
 async function measurementOf(
   context: BenchContext,
   scenario: Scenario,
-  { folders, tools, executables }: { folders: Folders; tools: Tools; executables: Record<string, string> },
+  folders: Folders,
+  tools: Tools,
 ): Promise<Measurement> {
   const rounds = roundsOf(scenario.rounds, context);
   context.log(`measuring ${scenario.what}, ${rounds} rounds`);
   const configFile = await writeConfig(tools.directory, scenario.keys);
-  return { ...scenario, rounds, configFile, cniPath: folders.peer, executables };
+  return { ...scenario, rounds, configFile, cniPath: folders.peer, executables: bridges(folders) };
 }
 
 /** Of attachments that have all there is. */
@@ -140,17 +145,25 @@ async function wholeMemoryRows({ env, log }: BenchContext, folders: Folders, too
   return rows;
 }
 
-async function instructionRows({ env, log }: BenchContext, folder: string, directory: string): Promise<BenchRow[]> {
-  log("counting instructions");
-  const timer = await compile("cni-timer", env);
-  const configFile = await writeConfig(directory, {});
-  const rows: BenchRow[] = [];
-  for (const { what, command } of [VERSION, LAYER_2_ADD, LAYER_2_DEL]) {
-    const counted = await countInstructions(timer, { command, configFile }, path.join(folder, "bridge"), env);
-    if (counted !== undefined) rows.push(row(`instructions of ${what}`, "M instructions", counted, null, null));
+/** An ADD of the list of plugins that most attachments have: the time from the first plugin's start to the last one's end. */
+async function measureChain(
+  context: BenchContext,
+  folders: Folders,
+  { timer, directory }: Tools,
+): Promise<Record<string, Samples>> {
+  const configFile = await writeConfig(directory);
+  const thenConfigFile = path.join(directory, "tuning.json");
+  await writeFile(thenConfigFile, JSON.stringify(TUNING));
+  const executables: Record<string, string> = {};
+  for (const [side, folder] of Object.entries(folders)) {
+    executables[side] = `${path.join(folder, "bridge")},${path.join(folder, "tuning")}`;
   }
-  if (rows.length === 0) log("valgrind was not found: install it to count instructions");
-  return rows;
+  const list = { configFile, thenConfigFile, executables };
+  return await measure(
+    timer,
+    { command: "ADD", rounds: roundsOf(CHAIN_ROUNDS, context), parallel: 1, ...list },
+    context.env,
+  );
 }
 
 async function sizeRows(folders: Folders): Promise<BenchRow[]> {
@@ -226,13 +239,9 @@ function memoryRow(what: string, ours: number, peer: number): BenchRow {
   return limitedRow(`peak memory of ${what}`, "MB", ours, peer, MEMORY_LIMIT_MB);
 }
 
-function rowsOf({ what, goal }: Scenario, { ours, peer, floor }: Record<string, Samples>): BenchRow[] {
+function rowsOf({ what, goal }: Scenario, { ours, peer }: Record<string, Samples>): BenchRow[] {
   if (ours === undefined || peer === undefined) throw new Error(`${what} was not measured`);
   const rows = [row(what, "ms", wall(ours), wall(peer), goal)];
-  if (floor !== undefined) {
-    const least = what === VERSION.what ? "an empty static process" : "the bare netlink requests in C";
-    rows.push(row(`the floor of ${what}: ${least}`, "ms", wall(floor), wall(peer), null));
-  }
   if (what === LAYER_2_ADD.what) {
     rows.push(row(`CPU time of an ${what}`, "ms", median(ours.cpuMs), median(peer.cpuMs), null));
   }

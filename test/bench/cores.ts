@@ -29,14 +29,6 @@ export async function bindApart(client: number, server: number): Promise<void> {
   await promisify(execFile)("taskset", ["--cpu-list", "--pid", "1", String(server)]);
 }
 
-/**
- * Gives a process only the time that nobody else wants, as far as the kernel goes: a process that stands for another machine
- * is not to be noticed by what it takes from this one.
- */
-export async function yieldToAll(pid: number): Promise<void> {
-  await promisify(execFile)("chrt", ["--all-tasks", "--idle", "--pid", "0", String(pid)]);
-}
-
 /** All threads of a process; taskset is of util-linux. */
 async function bind(pid: number, cores: string): Promise<void> {
   await promisify(execFile)("taskset", ["--all-tasks", "--cpu-list", "--pid", cores, String(pid)]);

@@ -3,8 +3,8 @@
  * that what it measures is not its own collection of garbage.
  */
 import { Agent, type RequestOptions, request } from "node:https";
-import { inFlight } from "../mac-pool/in-flight.ts";
 import { machine } from "../mac-pool/machines.ts";
+import { inFlight } from "../support/in-flight.ts";
 
 /** Of an administrator at the API server. */
 export interface CreatorAccess {

@@ -80,8 +80,3 @@ export class Caller implements Disposable {
     this.#agent.destroy();
   }
 }
-
-export function percentile(samples: readonly number[], share: number): number {
-  const sorted = [...samples].sort((a, b) => a - b);
-  return sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? Number.NaN;
-}

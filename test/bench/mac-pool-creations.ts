@@ -1,12 +1,11 @@
-/** Creation of VMs through the API server: without a pool, with an in-memory pool, with ours, in turns. */
+/** Creation of VMs through the API server: without a pool and with ours, in turns. */
 
 import { availableParallelism, loadavg } from "node:os";
 import { KINDS } from "../../src/mac-pool/objects/kinds.ts";
 import { macsOf } from "../mac-pool/machines.ts";
-import { atLeastRow, type BenchContext, BenchFault, type BenchRow, limitedRow, row } from "./bench.ts";
-import { percentile } from "./mac-pool-calls.ts";
+import { atLeastRow, type BenchContext, BenchFault, type BenchRow, limitedRow, percentile, row } from "./bench.ts";
 import { type Deletions, measureDeletions } from "./mac-pool-deletions.ts";
-import { inMemoryPool, NAMESPACE, ourPool, Side, type Used } from "./mac-pool-sides.ts";
+import { NAMESPACE, ourPool, Side, type Used } from "./mac-pool-sides.ts";
 import { type RequestCounts, requestsOfEach, requestsText, total } from "./request-counts.ts";
 import { VmCreator } from "./vm-creator.ts";
 
@@ -44,28 +43,23 @@ export async function measureCreations({ log, short }: BenchContext): Promise<Be
   const extent = short ? SHORT : WHOLE;
   const load = loadavg()[0] ?? Number.NaN;
   log(`load of the machine before: ${load.toFixed(1)} on ${availableParallelism()} processors`);
-  log("starting control planes without a pool, with an in-memory pool, with two replicas of ours");
+  log("starting control planes without a pool, and with two replicas of ours");
   await using none = await Side.start("no pool");
-  await using memory = await Side.start("in-memory pool", inMemoryPool);
   await using ours = await Side.start("ours", (bed) => ourPool(bed, extent.quarantineSeconds));
-  using creator = await VmCreator.start(none.bed, RATE);
-  const created = await inTurns([none, memory, ours], creator, extent, log);
-  await haveAddresses(memory);
+  using creator = VmCreator.start(RATE);
+  const [peer, own] = await inTurns([none, ours], creator, extent, log);
   await haveAddresses(ours);
-  const [peer, mapped, own] = [created.get(none), created.get(memory), created.get(ours)];
-  if (peer === undefined || mapped === undefined || own === undefined) throw new BenchFault("no VM was created");
+  if (peer === undefined || own === undefined) throw new BenchFault("no VM was created");
   const vms = (await ours.bed.admin.list(KINDS.virtualMachines, { namespace: NAMESPACE })).items.length;
-  const resident = [await ours.residentMb(), await memory.residentMb()] as const;
-  const ready = [await ours.pool.startAnother(), await memory.pool.startAnother()] as const;
+  const residentMb = ours.residentMb();
+  const readyMs = await ours.startAnother();
   log(`deleting ${extent.deletions} halted VMs`);
-  const deletions = [await measureDeletions(ours, extent.deletions), await measureDeletions(memory, extent.deletions)];
   return [
-    ...speedRows(own, peer, mapped),
-    ...costRows(own, peer, mapped),
-    row(`resident, both replicas, ${vms} VMs; peer: in-memory pool`, "MB", ...resident, null),
-    row(`start to ready, ${vms} VMs; peer: in-memory pool`, "ms", ...ready, null),
-    ...deletionRows(deletions, extent.deletions),
-    limitedRow("VMs that were not admitted, on all sides", "requests", creator.failures, null, 0),
+    ...creationRows(own, peer),
+    row(`resident, both replicas, ${vms} VMs`, "MB", residentMb, null, null),
+    row(`start to ready, ${vms} VMs`, "ms", readyMs, null, null),
+    ...deletionRows(await measureDeletions(ours, extent.deletions), extent.deletions),
+    limitedRow("VMs that were not admitted, on both sides", "requests", creator.failures, null, 0),
   ];
 }
 
@@ -74,7 +68,7 @@ async function inTurns(
   creator: VmCreator,
   { turns, bursts }: Extent,
   log: BenchContext["log"],
-): Promise<ReadonlyMap<Side, Creations>> {
+): Promise<readonly Creations[]> {
   const tallies = new Map(sides.map((side) => [side, new Tally(side, creator)]));
   const each = async (work: (tally: Tally) => Promise<void>): Promise<void> => {
     for (const [side, tally] of tallies) {
@@ -87,10 +81,10 @@ async function inTurns(
   for (let turn = 0; turn < turns; turn++) await each((tally) => tally.steadily());
   log(`${bursts} bursts of ${BURST} VMs, ${IN_FLIGHT} in flight`);
   for (let burst = 0; burst < bursts; burst++) await each((tally) => tally.atOnce());
-  const results = new Map<Side, Creations>();
+  const results: Creations[] = [];
   for (const [side, tally] of tallies) {
     const result = await tally.end();
-    results.set(side, result);
+    results.push(result);
     log(`  ${side.name}: ${textOf(result)}`);
   }
   return results;
@@ -158,57 +152,43 @@ async function haveAddresses({ name, bed }: Side): Promise<void> {
   const needed = items.length * NICS;
   if (macs.size !== needed) throw new BenchFault(`${name}: ${items.length} VMs have ${macs.size} addresses`);
   const claims = (await bed.claims()).filter(({ spec }) => macs.has(spec.mac)).length;
-  if (name === "ours" && claims !== needed) throw new BenchFault(`${needed} addresses have ${claims} claims`);
+  if (claims !== needed) throw new BenchFault(`${needed} addresses have ${claims} claims`);
 }
 
 const NO_POOL = "peer: no pool";
-const IN_MEMORY = "peer: in-memory pool, two live GETs";
 const CREATION = `creation of a VM, ${RATE}/s`;
 const AT_ONCE = `burst of ${BURST} VMs, ${IN_FLIGHT} in flight`;
 
-function speedRows(own: Creations, none: Creations, memory: Creations): BenchRow[] {
-  return [
-    row(`${CREATION}, p50; ${NO_POOL}`, "ms", own.p50, none.p50, 2.2),
-    row(`${CREATION}, p50; ${IN_MEMORY}`, "ms", own.p50, memory.p50, null),
-    row(`${CREATION}, p99; ${NO_POOL}`, "ms", own.p99, none.p99, 2.5),
-    row(`${CREATION}, p99; ${IN_MEMORY}`, "ms", own.p99, memory.p99, null),
-    atLeastRow(`${AT_ONCE}, a second; ${NO_POOL}`, "ops/s", own.burstRate, 0.35 * none.burstRate, none.burstRate),
-    row(`${AT_ONCE}, a second; ${IN_MEMORY}`, "ops/s", own.burstRate, memory.burstRate, null),
-    row(`${AT_ONCE}, p99; ${NO_POOL}`, "ms", own.burstP99, none.burstP99, null),
-    row(`${AT_ONCE}, p99; ${IN_MEMORY}`, "ms", own.burstP99, memory.burstP99, null),
-  ];
-}
-
-function costRows(own: Creations, none: Creations, memory: Creations): BenchRow[] {
+function creationRows(own: Creations, none: Creations): BenchRow[] {
   const time = "processor time a VM";
   return [
+    row(`${CREATION}, p50; ${NO_POOL}`, "ms", own.p50, none.p50, 2.2),
+    row(`${CREATION}, p99; ${NO_POOL}`, "ms", own.p99, none.p99, 2.5),
+    atLeastRow(`${AT_ONCE}, a second; ${NO_POOL}`, "ops/s", own.burstRate, 0.35 * none.burstRate, none.burstRate),
+    row(`${AT_ONCE}, p99; ${NO_POOL}`, "ms", own.burstP99, none.burstP99, null),
     row(`${time}, API server; ${NO_POOL}`, "ms", own.used.apiServer, none.used.apiServer, 2.7),
-    row(`${time}, API server; ${IN_MEMORY}`, "ms", own.used.apiServer, memory.used.apiServer, null),
     row(`${time}, etcd; ${NO_POOL}`, "ms", own.used.etcd, none.used.etcd, null),
-    row(`${time}, both replicas; ${IN_MEMORY}`, "ms", own.used.pool, memory.used.pool, 2),
-    ...requestRows("requests a VM beside its creation", own.requests, memory.requests, MOST_REQUESTS.creation),
+    row(`${time}, both replicas`, "ms", own.used.pool, null, null),
+    ...requestRows("requests a VM beside its creation", own.requests, MOST_REQUESTS.creation),
   ];
 }
 
-function requestRows(what: string, own: RequestCounts, memory: RequestCounts, most: number): BenchRow[] {
-  const kinds = [...new Set([...own.keys(), ...memory.keys()])];
+function requestRows(what: string, requests: RequestCounts, most: number): BenchRow[] {
   return [
-    limitedRow(`${what}; peer: in-memory pool`, "requests", total(own), total(memory), most),
-    ...kinds.map((kind) => row(`  ${kind}`, "requests", own.get(kind) ?? 0, memory.get(kind) ?? 0, null)),
+    limitedRow(what, "requests", total(requests), null, most),
+    ...[...requests].map(([kind, count]) => row(`  ${kind}`, "requests", count, null, null)),
   ];
 }
 
-function deletionRows([own, memory]: readonly Deletions[], count: number): BenchRow[] {
-  if (own === undefined || memory === undefined) return [];
+function deletionRows({ quarantinedMs, requests, poolMs }: Deletions, count: number): BenchRow[] {
   return [
-    row(`deletion of ${count} halted VMs until quarantine`, "ms", own.quarantinedMs, null, null),
+    row(`deletion of ${count} halted VMs until quarantine`, "ms", quarantinedMs, null, null),
     ...requestRows(
       "requests a deletion beside its own, until the addresses are free",
-      own.requests,
-      memory.requests,
+      requests,
       MOST_REQUESTS.deletion,
     ),
-    row("processor time a deletion, both replicas; peer: in-memory pool", "ms", own.poolMs, memory.poolMs, null),
+    row("processor time a deletion, both replicas", "ms", poolMs, null, null),
   ];
 }
 

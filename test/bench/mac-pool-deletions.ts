@@ -1,9 +1,9 @@
 /** Deletion of VMs, until the pool has their addresses in quarantine, and until they are free again. */
 
 import { KINDS } from "../../src/mac-pool/objects/kinds.ts";
-import { inFlight } from "../mac-pool/in-flight.ts";
 import { macsOf } from "../mac-pool/machines.ts";
 import { eventually } from "../support/eventually.ts";
+import { inFlight } from "../support/in-flight.ts";
 import { NAMESPACE, type Side } from "./mac-pool-sides.ts";
 import { type RequestCounts, requestsOfEach } from "./request-counts.ts";
 
@@ -11,7 +11,7 @@ const IN_FLIGHT = 16;
 const LIMIT_MS = 180_000;
 
 export interface Deletions {
-  /** Until the last address is in quarantine or free; NaN without claims. */
+  /** Until the last address is in quarantine or free. */
   readonly quarantinedMs: number;
   /** Of each deletion, until the addresses are free, without the deletion itself. */
   readonly requests: RequestCounts;
@@ -31,7 +31,6 @@ export async function measureDeletions(side: Side, count: number): Promise<Delet
     await inFlight(IN_FLIGHT, vms.length, async (index) => {
       await admin.delete(KINDS.virtualMachines, { name: vms[index]?.metadata.name ?? "", namespace: NAMESPACE });
     });
-    if (claims.left === 0) return;
     await eventually("all addresses are in quarantine", () => claims.held === 0, { limitMs: LIMIT_MS });
     quarantinedMs = performance.now() - startMs;
     await eventually("all addresses are free", () => claims.left === 0, { limitMs: LIMIT_MS });

@@ -1,4 +1,3 @@
-import { readFile } from "node:fs/promises";
 import { formatMac, type Mac } from "../../src/api/mac.ts";
 import { KubeClient } from "../../src/kube/client/client.ts";
 import { credentialsFromKubeconfig } from "../../src/kube/client/credentials.ts";
@@ -7,6 +6,7 @@ import { KINDS } from "../../src/mac-pool/objects/kinds.ts";
 import { MANAGER_ACCOUNT } from "../../src/operator/components/kube-mac-pool-access.ts";
 import { machine } from "../mac-pool/machines.ts";
 import { POOL_NAMESPACE, type PoolBed } from "../mac-pool/pool-bed.ts";
+import { inFlight } from "../support/in-flight.ts";
 
 const IN_FLIGHT = 32;
 /** What users write into a VM beside its interfaces, in bytes. */
@@ -27,42 +27,30 @@ export async function fill(bed: PoolBed, filling: Filling, log: (line: string) =
   const { prefix, firstMac, vms, nics, claimed } = filling;
   await using pool = new KubeClient({ credentials: await credentialsFromKubeconfig(await poolKubeconfig(bed)) });
   const since = new Date().toISOString();
-  let next = 0;
-  const work = async (): Promise<void> => {
-    for (let vm = next++; vm < vms; vm = next++) {
-      if (vm % (vms / 10) === 0) log(`  ${vm} VMs`);
-      const macs = Array.from({ length: nics }, (_, nic) => (firstMac + vm * nics + nic) as Mac);
-      const interfaces = macs.map((mac, nic) => ({ name: `nic${nic}`, macAddress: formatMac(mac) }));
-      const written = machine(`${prefix}-${vm}`, "default", interfaces);
-      const annotations = { "example.com/notes": "n".repeat(OTHER_BYTES) };
-      const created = await bed.admin.create(KINDS.virtualMachines, {
-        ...written,
-        metadata: { ...written.metadata, annotations },
-      });
-      if (!claimed) continue;
-      const { name = "", uid = "" } = created.metadata;
-      for (const [nic, mac] of macs.entries()) {
-        const owner = {
-          ...{ kind: "VirtualMachine" as const, namespace: "default", name, uid },
-          ...{ interface: `nic${nic}`, network: "multus br1-net", since },
-        };
-        await pool.create(
-          KINDS.claims,
-          newClaim(mac, { pool: "default", origin: "explicit" }, { phase: "Allocated", owners: [owner] }),
-        );
-      }
+  await inFlight(IN_FLIGHT, vms, async (vm) => {
+    if (vm % (vms / 10) === 0) log(`  ${vm} VMs`);
+    const macs = Array.from({ length: nics }, (_, nic) => (firstMac + vm * nics + nic) as Mac);
+    const interfaces = macs.map((mac, nic) => ({ name: `nic${nic}`, macAddress: formatMac(mac) }));
+    const written = machine(`${prefix}-${vm}`, "default", interfaces);
+    const annotations = { "example.com/notes": "n".repeat(OTHER_BYTES) };
+    const created = await bed.admin.create(KINDS.virtualMachines, {
+      ...written,
+      metadata: { ...written.metadata, annotations },
+    });
+    if (!claimed) return;
+    const { name = "", uid = "" } = created.metadata;
+    for (const [nic, mac] of macs.entries()) {
+      const owner = {
+        ...{ kind: "VirtualMachine" as const, namespace: "default", name, uid },
+        ...{ interface: `nic${nic}`, network: "multus br1-net", since },
+      };
+      const status = { phase: "Allocated" as const, owners: [owner] };
+      await pool.create(KINDS.claims, newClaim(mac, { pool: "default", origin: "explicit" }, status));
     }
-  };
-  await Promise.all(Array.from({ length: IN_FLIGHT }, work));
+  });
 }
 
 /** Of the pool's own account, and without its limits. */
 export function poolKubeconfig({ controlPlane }: PoolBed): Promise<string> {
   return controlPlane.userKubeconfig(`system:serviceaccount:${POOL_NAMESPACE}:${MANAGER_ACCOUNT}`, ["system:masters"]);
-}
-
-/** Resident memory of a process, in MB. */
-export async function residentMb(pid: number): Promise<number> {
-  const status = await readFile(`/proc/${pid}/status`, "utf8");
-  return Number(/VmRSS:\s+(\d+)/.exec(status)?.[1] ?? Number.NaN) / 1024;
 }

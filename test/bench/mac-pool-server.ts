@@ -1,6 +1,6 @@
 /**
  * Child process of benchmarks: an HTTPS server that answers AdmissionReviews. `echo` is bare Node and says yes to whatever
- * it parses, with a patch if it is given one; `pool` is our server with the production webhooks on claims in memory. Tells
+ * it parses; `pool` is our server with the production webhooks on claims in memory. Tells
  * its port.
  */
 
@@ -33,7 +33,7 @@ const memoryStore = (): ClaimStore => ({
   remove: async () => {},
 });
 
-const [, , side = "echo", certFile = "", keyFile = "", patch] = process.argv;
+const [, , side = "echo", certFile = "", keyFile = ""] = process.argv;
 const pair = { cert: readFileSync(certFile), key: readFileSync(keyFile) };
 const port = side === "echo" ? await echo() : await pool();
 process.send?.({ port });
@@ -48,7 +48,7 @@ function echo(): Promise<number> {
       const body = JSON.stringify({
         apiVersion: "admission.k8s.io/v1",
         kind: "AdmissionReview",
-        response: { uid: asked.uid, allowed: true, ...(patch && { patchType: "JSONPatch", patch: btoa(patch) }) },
+        response: { uid: asked.uid, allowed: true },
       });
       response.writeHead(200, { "content-type": "application/json", "content-length": Buffer.byteLength(body) });
       response.end(body);

@@ -1,6 +1,6 @@
 /**
  * The MAC pool against limits of its own; for its webhooks, against a bare Node HTTPS AdmissionReview echo; for whole creations,
- * against no pool and one in memory, in the same run. `MAC_POOL_BENCH_CLAIMS` (100,000; with `--short` 10,000) and
+ * against no pool, in the same run. `MAC_POOL_BENCH_CLAIMS` (100,000; with `--short` 10,000) and
  * `MAC_POOL_BENCH_SECONDS` (50; 10) make it shorter.
  */
 
@@ -12,13 +12,14 @@ import { type Mac, parseMac } from "../../src/api/mac.ts";
 import { KINDS } from "../../src/mac-pool/objects/kinds.ts";
 import { PoolBed } from "../mac-pool/pool-bed.ts";
 import { eventually } from "../support/eventually.ts";
-import { atLeastRow, type Bench, type BenchContext, type BenchRow, limitedRow, row } from "./bench.ts";
+import { megabytesOf } from "../support/process-usage.ts";
+import { atLeastRow, type Bench, type BenchContext, type BenchRow, limitedRow, percentile, row } from "./bench.ts";
 import { onCoresOfTheirOwn } from "./cores.ts";
-import { admissionReview, Caller, percentile, virtualMachine } from "./mac-pool-calls.ts";
+import { admissionReview, Caller, virtualMachine } from "./mac-pool-calls.ts";
 import { measureCore } from "./mac-pool-core.ts";
 import { measureCreations } from "./mac-pool-creations.ts";
 import { measureDurable, RATE } from "./mac-pool-durable.ts";
-import { fill, residentMb } from "./mac-pool-scale.ts";
+import { fill } from "./mac-pool-scale.ts";
 import { CONTROL_PLANE, CORES } from "./needs.ts";
 
 const WARM_UP = 1_000;
@@ -150,7 +151,7 @@ async function measureScale({ log, env, short }: BenchContext): Promise<BenchRow
     limitedRow(`adoption of ${many.vms} VMs with ${many.vms * many.nics} addresses`, "ms", adoptionMs, null, 30_000),
     limitedRow(`start to ready, ${many.vms} VMs of 2 kB`, "ms", first.readyMs, null, 5_000),
     limitedRow(`start to ready, ${many.vms + large.vms} VMs and ${claims} claims`, "ms", second.readyMs, null, 30_000),
-    limitedRow(`resident memory, ${claims} claims`, "MB", await residentMb(second.pid), null, 300),
+    limitedRow(`resident memory, ${claims} claims`, "MB", megabytesOf(second.pid), null, 300),
   ];
 }
 

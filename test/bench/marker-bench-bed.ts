@@ -11,6 +11,7 @@ import { renderEverything } from "../../src/operator/components/registry.ts";
 import { DEFAULT_SETTINGS } from "../../src/operator/config/settings.ts";
 import { key, type MarkedNode, MarkerBed, USER } from "../bridge-marker/marker-bed.ts";
 import { makeRunDirectory } from "../cluster/run-directory.ts";
+import { megabytesOf } from "../support/process-usage.ts";
 
 const POLICY = {
   apiVersion: "audit.k8s.io/v1",
@@ -67,7 +68,7 @@ export class MarkerBenchBed implements AsyncDisposable {
 
   /** Of marker and link monitor. */
   get residentMb(): number {
-    return this.node.pids.map(residentMbOf).reduce((sum, one) => sum + one, 0);
+    return this.node.pids.map((pid) => megabytesOf(pid)).reduce((sum, one) => sum + one, 0);
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
@@ -82,8 +83,4 @@ function nodeFlags(): readonly string[] {
     ({ kind, metadata }) => kind === "DaemonSet" && metadata.name === BRIDGE_MARKER,
   ) as DaemonSet | undefined;
   return daemonSet?.spec?.template.spec?.containers[0]?.command?.slice(1, -1) ?? [];
-}
-
-function residentMbOf(pid: number): number {
-  return Number(/VmRSS:\s+(\d+)/.exec(readFileSync(`/proc/${pid}/status`, "utf8"))?.[1]) / 1024;
 }

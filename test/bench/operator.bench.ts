@@ -14,12 +14,13 @@ import { INVENTORY_CONFIG_MAP } from "../../src/operator/config/records.ts";
 import { DRIFT_EDITS } from "../operator/support/drift-edits.ts";
 import { CONFIGS, NAMESPACE } from "../operator/support/installed-operator.ts";
 import { isWrite, OperatorBed } from "../operator/support/operator-bed.ts";
-import { type Bench, type BenchContext, limitedRow, row } from "./bench.ts";
+import { eventually } from "../support/eventually.ts";
+import { freePort } from "../support/free-port.ts";
+import { megabytesOf } from "../support/process-usage.ts";
+import { type Bench, type BenchContext, limitedRow, median, percentile, row } from "./bench.ts";
 import { of, type Request, summary } from "./cluster-requests.ts";
-import { median } from "./cni-timer.ts";
-import { percentile } from "./mac-pool-calls.ts";
 import { NAMESPACES } from "./needs.ts";
-import { OperatorProcess } from "./operator-process.ts";
+import { startOperator } from "./operator-process.ts";
 
 const ROUNDS = 5;
 const SHORT_ROUNDS = 2;
@@ -44,8 +45,9 @@ export const bench: Bench = {
   async run(context) {
     const tree = await writeAppTree(context.log);
     await using bed = await OperatorBed.start();
-    await using first = await OperatorProcess.start(bed, tree);
-    await first.ready();
+    const ports = { health: await freePort(), metrics: await freePort() };
+    await using first = await startOperator(bed, tree, ports);
+    await eventually("it is ready", async () => (await fetch(`http://127.0.0.1:${ports.health}/readyz`)).ok);
     await until("the operator leads", () => bed.cluster.isThere(RESOURCES.leases, LEASE));
     const rounds = context.short ? SHORT_ROUNDS : ROUNDS;
     const measurement = new Measurement(bed);
@@ -55,9 +57,10 @@ export const bench: Bench = {
     const seconds = idleSeconds(context);
     context.log(`leaving it alone for ${seconds} s`);
     const idle = await measurement.idle(seconds);
-    const { residentMb, privateMb, peakMb } = first;
+    const megabytes = (["VmRSS", "RssAnon", "VmHWM"] as const).map((field) => megabytesOf(first.pid, field));
+    const [residentMb = 0, privateMb = 0, peakMb = 0] = megabytes;
     await first[Symbol.asyncDispose]();
-    const restarted = await measurement.restarts(rounds, tree, context);
+    const restarted = await measurement.restarts(rounds, () => startOperator(bed, tree, ports), context);
     return [
       limitedRow(
         "configuration created to all objects applied, longest",
@@ -162,7 +165,11 @@ class Measurement {
   }
 
   /** From the start of a process to a status that knows what was asked for meanwhile; requests of the last one until it rests. */
-  async restarts(rounds: number, tree: string, { log }: BenchContext): Promise<{ ms: number[]; requests: number }> {
+  async restarts(
+    rounds: number,
+    start: () => Promise<AsyncDisposable>,
+    { log }: BenchContext,
+  ): Promise<{ ms: number[]; requests: number }> {
     const ms: number[] = [];
     let requests = 0;
     while (ms.length < rounds) {
@@ -170,7 +177,7 @@ class Measurement {
       await this.#bed.admin.patch(CONFIGS, CONFIG, { type: "merge", body: { spec } });
       await this.#asked();
       const startMs = performance.now();
-      await using _ = await OperatorProcess.start(this.#bed, tree);
+      await using _ = await start();
       await until("the status knows it", async () => {
         const { metadata, status } = (await this.#bed.cluster.config()) ?? {};
         return status?.observedGeneration === metadata?.generation;

@@ -2,11 +2,9 @@ import { type ChildProcess, fork } from "node:child_process";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { ADMIN_GROUP, type ControlPlaneAccess } from "../cluster/control-plane/access.ts";
-import type { PoolBed } from "../mac-pool/pool-bed.ts";
 import { askChild } from "./ask-child.ts";
 import type { Created, CreatorAccess, CreatorOrder } from "./creator.ts";
 
-const RATE = 20;
 /** So that the young generation is collected hardly ever. */
 const NODE_FLAGS = ["--max-semi-space-size=32"];
 
@@ -23,11 +21,8 @@ export class VmCreator implements Disposable {
   }
 
   /** `perSecond`: its steady rate, whether or not the creation before was answered. */
-  static async start({ controlPlane }: PoolBed, perSecond = RATE): Promise<VmCreator> {
-    const child = fork(join(import.meta.dirname, "creator.ts"), { execArgv: NODE_FLAGS });
-    const creator = new VmCreator(child, perSecond);
-    await creator.turnTo(controlPlane);
-    return creator;
+  static start(perSecond: number): VmCreator {
+    return new VmCreator(fork(join(import.meta.dirname, "creator.ts"), { execArgv: NODE_FLAGS }), perSecond);
   }
 
   /** From now on it creates VMs there. */
@@ -42,10 +37,10 @@ export class VmCreator implements Disposable {
     return this.#obey({ what: "create", creations, inFlight });
   }
 
-  /** Milliseconds of creations at a steady rate, for a time at least, and until something else is over. */
-  async during(ms: number, other?: Promise<void>): Promise<readonly number[]> {
+  /** Milliseconds of creations at a steady rate, for a time. */
+  async during(ms: number): Promise<readonly number[]> {
     this.#creator.send({ what: "go on", perSecond: this.#perSecond } satisfies CreatorOrder);
-    await Promise.all([sleep(ms), other]);
+    await sleep(ms);
     return (await this.#obey({ what: "stop" })).samples;
   }
 

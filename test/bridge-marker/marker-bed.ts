@@ -16,12 +16,12 @@ import {
   startControlPlane,
 } from "../cluster/control-plane/control-plane.ts";
 import { type Account, issueToken, mountedAccount } from "../mac-pool/account.ts";
-import { cpuMsOf } from "../support/cpu-time.ts";
 import { createAny } from "../support/create-any.ts";
 import { eventually } from "../support/eventually.ts";
 import { freePort } from "../support/free-port.ts";
 import { MetricsReader } from "../support/metrics-reader.ts";
 import { ConfigKind } from "../support/network-addons-config.ts";
+import { cpuMsOf } from "../support/process-usage.ts";
 import { ProductProcess, type ProductProcessOptions } from "../support/product-process.ts";
 import { NetworkNamespace } from "./network-namespace.ts";
 

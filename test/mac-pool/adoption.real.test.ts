@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { KINDS } from "../../src/mac-pool/objects/kinds.ts";
 import { eventually } from "../support/eventually.ts";
-import { inFlight } from "./in-flight.ts";
+import { inFlight } from "../support/in-flight.ts";
 import { machine } from "./machines.ts";
 import { PoolBed } from "./pool-bed.ts";
 

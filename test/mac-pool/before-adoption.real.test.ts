@@ -4,7 +4,7 @@ import type { KubeObject } from "../../src/kube/client/resource.ts";
 import { LeaderElector } from "../../src/kube/leader/leader-election.ts";
 import { KINDS } from "../../src/mac-pool/objects/kinds.ts";
 import { LEASE_NAME } from "../../src/mac-pool/replica.ts";
-import { inFlight } from "./in-flight.ts";
+import { inFlight } from "../support/in-flight.ts";
 import { machine, macsOf } from "./machines.ts";
 import { POOL_NAMESPACE, PoolBed } from "./pool-bed.ts";
 

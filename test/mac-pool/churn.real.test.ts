@@ -5,7 +5,7 @@ import type { KubeObject } from "../../src/kube/client/resource.ts";
 import { RESOURCES } from "../../src/kube/client/resource.ts";
 import { KINDS } from "../../src/mac-pool/objects/kinds.ts";
 import { eventually } from "../support/eventually.ts";
-import { inFlight } from "./in-flight.ts";
+import { inFlight } from "../support/in-flight.ts";
 import { guestSpec, machine, macsOf } from "./machines.ts";
 import { PoolBed } from "./pool-bed.ts";
 

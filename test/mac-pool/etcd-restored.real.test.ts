@@ -3,7 +3,7 @@ import type { KubeObject } from "../../src/kube/client/resource.ts";
 import { KINDS } from "../../src/mac-pool/objects/kinds.ts";
 import { type ControlPlane, startControlPlane } from "../cluster/control-plane/control-plane.ts";
 import { eventually } from "../support/eventually.ts";
-import { inFlight } from "./in-flight.ts";
+import { inFlight } from "../support/in-flight.ts";
 import { machine, macsOf } from "./machines.ts";
 import { PoolBed } from "./pool-bed.ts";
 

@@ -4,7 +4,7 @@ import { type KubeObject, RESOURCES } from "../../src/kube/client/resource.ts";
 import { KINDS } from "../../src/mac-pool/objects/kinds.ts";
 import { nadCrd } from "../cluster/multus/nad-crd.ts";
 import { eventually } from "../support/eventually.ts";
-import { inFlight } from "./in-flight.ts";
+import { inFlight } from "../support/in-flight.ts";
 import { instanceOf, machine } from "./machines.ts";
 import { PoolBed } from "./pool-bed.ts";
 

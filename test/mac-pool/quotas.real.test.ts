@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { RESOURCES } from "../../src/kube/client/resource.ts";
 import { KINDS } from "../../src/mac-pool/objects/kinds.ts";
 import { eventually } from "../support/eventually.ts";
-import { inFlight } from "./in-flight.ts";
+import { inFlight } from "../support/in-flight.ts";
 import { machine, macsOf } from "./machines.ts";
 import { PoolBed } from "./pool-bed.ts";
 

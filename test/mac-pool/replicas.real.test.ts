@@ -3,7 +3,7 @@ import { type KubeObject, RESOURCES } from "../../src/kube/client/resource.ts";
 import { PENDING_MS } from "../../src/mac-pool/claims/limits.ts";
 import { KINDS } from "../../src/mac-pool/objects/kinds.ts";
 import { eventually } from "../support/eventually.ts";
-import { inFlight } from "./in-flight.ts";
+import { inFlight } from "../support/in-flight.ts";
 import { machine, macsOf } from "./machines.ts";
 import { PoolBed } from "./pool-bed.ts";
 

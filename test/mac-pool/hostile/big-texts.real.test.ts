@@ -2,7 +2,7 @@ import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { RESOURCES } from "../../../src/kube/client/resource.ts";
-import { residentMb } from "../../bench/mac-pool-scale.ts";
+import { megabytesOf } from "../../support/process-usage.ts";
 import { PoolBed } from "../pool-bed.ts";
 import { restGet } from "../rest-client.ts";
 import { viewerToken } from "../viewer-token.ts";
@@ -43,10 +43,10 @@ describe("a replica that is sent big texts", () => {
 
   /** What something adds, in MB. */
   async function growthBy(act: () => Promise<unknown>): Promise<{ readonly etcd: number; readonly replica: number }> {
-    const before = { etcd: await etcdBytes(bed), replica: await residentMb(pid) };
+    const before = { etcd: await etcdBytes(bed), replica: megabytesOf(pid) };
     await act();
     const etcd = ((await etcdBytes(bed)) - before.etcd) / MB;
-    const replica = (await residentMb(pid)) - before.replica;
+    const replica = megabytesOf(pid) - before.replica;
     return { etcd, replica };
   }
 

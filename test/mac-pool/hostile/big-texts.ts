@@ -1,6 +1,6 @@
 import type { KubeObject } from "../../../src/kube/client/resource.ts";
 import { KINDS } from "../../../src/mac-pool/objects/kinds.ts";
-import { inFlight } from "../in-flight.ts";
+import { inFlight } from "../../support/in-flight.ts";
 import { machine } from "../machines.ts";
 import type { PoolBed } from "../pool-bed.ts";
 import { forgedRequest, post } from "./attacks.ts";

@@ -2,9 +2,9 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { RESOURCES } from "../../../src/kube/client/resource.ts";
 import { MAX_INTERFACES, maxPendingInNamespace } from "../../../src/mac-pool/claims/limits.ts";
 import { KINDS } from "../../../src/mac-pool/objects/kinds.ts";
-import { residentMb } from "../../bench/mac-pool-scale.ts";
 import { eventually } from "../../support/eventually.ts";
-import { inFlight } from "../in-flight.ts";
+import { inFlight } from "../../support/in-flight.ts";
+import { megabytesOf } from "../../support/process-usage.ts";
 import { machine, macsOf } from "../machines.ts";
 import { PoolBed } from "../pool-bed.ts";
 import { Attacker } from "./attacker.ts";
@@ -66,7 +66,7 @@ describe("a replica that is attacked", () => {
     expect(new Set(macs).size).toBe(2 * HONEST);
     expect(macs).not.toContain(undefined);
     expect(answers).toEqual(expect.arrayContaining([...attacker.answers.keys()]));
-    expect(await residentMb(pid)).toBeLessThan(MAX_RESIDENT_MB);
+    expect(megabytesOf(pid)).toBeLessThan(MAX_RESIDENT_MB);
   });
 
   it("loses half of a pool to forged reviews in a namespace, and admits a neighbour in the same pool", async () => {
@@ -90,7 +90,7 @@ describe("a replica that is attacked", () => {
   });
 
   it("is the process that it was", async () => {
-    expect(await residentMb(pid)).toBeGreaterThan(0);
+    expect(megabytesOf(pid)).toBeGreaterThan(0);
     expect(await bed.leader()).toBe("one");
   });
 });

@@ -4,9 +4,9 @@ import { Agent, request } from "node:https";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { MACClaim } from "../../../src/api/mac-claim.ts";
 import { RESOURCES } from "../../../src/kube/client/resource.ts";
-import { residentMb } from "../../bench/mac-pool-scale.ts";
 import { eventually } from "../../support/eventually.ts";
-import { inFlight } from "../in-flight.ts";
+import { inFlight } from "../../support/in-flight.ts";
+import { megabytesOf } from "../../support/process-usage.ts";
 import { PoolBed } from "../pool-bed.ts";
 import { viewerToken } from "../viewer-token.ts";
 import { Attacker } from "./attacker.ts";
@@ -89,10 +89,10 @@ describe("a replica whose claims are watched with a thousand filters", () => {
   it("keeps nothing of what it told them", async () => {
     // What a replica that has never worked takes for its work is nobody's text.
     await round(ROUNDS, WATCHES);
-    const beforeMb = await residentMb(pid);
+    const beforeMb = megabytesOf(pid);
     let claims = 0;
     for (let number = 0; number < ROUNDS; number++) claims += await round(number, WATCHES);
     expect(claims).toBeGreaterThan(MOST_CHANGES / 2);
-    await expect.poll(() => residentMb(pid)).toBeLessThan(beforeMb + MAX_GROWTH_MB);
+    await expect.poll(() => megabytesOf(pid)).toBeLessThan(beforeMb + MAX_GROWTH_MB);
   }, 600_000);
 });
