@@ -7,7 +7,7 @@ import { apiVersionOf, NETWORK_ADDONS_CONFIGS } from "../src/api/kinds.ts";
 import { NETWORK_ADDONS_CONFIG_NAME, PRODUCT_VERSION } from "../src/api/names.ts";
 import type { Deployment } from "../src/kube/client/built-in-kinds.ts";
 import type { KubeObject } from "../src/kube/client/resource.ts";
-import { REMOVAL_CHECK } from "../src/operator/components/removal-guard.ts";
+import { REMOVAL_CHECK } from "../src/operator/components/standing/removal-guard.ts";
 import { release } from "../src/operator/release.ts";
 import { chartValues, valuesSchemaJson, valuesYaml } from "./chart-values.ts";
 import { HEADER, objectYaml } from "./object-yaml.ts";

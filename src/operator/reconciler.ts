@@ -23,8 +23,7 @@ import {
   type Previous,
   unsafeChanges,
 } from "./config/effective-spec.ts";
-import { formerRange } from "./config/former-range.ts";
-import { Records } from "./config/records.ts";
+import { formerRange, Records } from "./config/records.ts";
 import { validateSpec } from "./config/validation.ts";
 import { type Decoration, ownerReferenceTo } from "./manifests/labels.ts";
 import { ErrorGracePeriod } from "./status/error-grace-period.ts";

@@ -19,12 +19,11 @@ import type { ImagePullPolicy } from "../api/network-addons-config.ts";
 import type { Deployment } from "../kube/client/built-in-kinds.ts";
 import type { KubeObject } from "../kube/client/resource.ts";
 import { PREREQUISITE_DEFINITIONS, renderEverything } from "./components/registry.ts";
+import { operatorAdmissionGuardObjects } from "./components/standing/operator-admission-guard.ts";
 import type { ComponentImages } from "./config/component-images.ts";
 import { type Images, type OperatorSettings, settingsFor } from "./config/settings.ts";
-import { labelValue } from "./manifests/labels.ts";
+import { ENFORCE_LABEL, labelValue, NODE_ACCESS_LEVEL } from "./manifests/labels.ts";
 import { operatorAccess } from "./manifests/operator-access.ts";
-import { operatorAdmissionGuard } from "./manifests/operator-admission-guard.ts";
-import { ENFORCE_LABEL, NODE_ACCESS_LEVEL } from "./manifests/pod-security.ts";
 import { identityObjects } from "./manifests/rbac.ts";
 import { CLUSTER_CLIENT, deployment, env, fieldEnv } from "./manifests/workload.ts";
 
@@ -77,7 +76,7 @@ export function release(
       operatorDeployment({ image, imagePullPolicy, settings, labels }),
     ],
     // With the operator's own name, so that the operator has no right to lift it.
-    admissionGuard: operatorAdmissionGuard({ name: OPERATOR_NAME, labels }),
+    admissionGuard: operatorAdmissionGuardObjects({ name: OPERATOR_NAME, labels }),
   };
 }
 

@@ -4,8 +4,8 @@
  */
 
 import { MAC_POOLS, PROMETHEUS_RULES, SECURITY_CONTEXT_CONSTRAINTS, SERVICE_MONITORS } from "../../api/kinds.ts";
-import type { KubeObject, Resource } from "../../kube/client/resource.ts";
-import { apiVersionOf, defineResource, RESOURCES } from "../../kube/client/resource.ts";
+import { apiVersionOf, defineResource, type KubeObject, RESOURCES, type Resource } from "../../kube/client/resource.ts";
+import type { ReflectorRules } from "../../kube/informer/reflector-rules.ts";
 
 export const APPLY_STAGES = ["definitions", "rights", "bindings", "configuration", "workloads", "webhooks"] as const;
 export type ApplyStage = (typeof APPLY_STAGES)[number];
@@ -41,6 +41,13 @@ const SHARED = new Set([...WATCHED_BY_NAME, RESOURCES.serviceAccounts.kind]);
 
 const OTHER_PRODUCTS = new Set([CERT_MANAGER_GROUP, SECURITY_CONTEXT_CONSTRAINTS.group]);
 const OPTIONAL = new Set([SERVICE_MONITORS.kind, PROMETHEUS_RULES.kind]);
+
+/** A kind that is not served is asked for ever less often. The end of that is a change of its definition. */
+const MAX_ABSENT_RETRY_MS = 30_000;
+/** The same for a kind that is applied as soon as it is served, and whose definition is not watched. */
+const MAX_OPTIONAL_RETRY_MS = 5_000;
+/** An open watch outlives the right to it and the server behind it. Only the next one is refused. */
+const EXTERNAL_WATCH_SECONDS = { min: 15, max: 20 };
 
 function kind(resource: Resource, stage: ApplyStage, removal?: RemoveStage): AppliedKind {
   const watchedByName = WATCHED_BY_NAME.has(resource.kind);
@@ -109,6 +116,14 @@ export function reportsProgress({ kind }: Resource): boolean {
 
 export function isWorkload(object: KubeObject): boolean {
   return object.kind === "Deployment" || object.kind === "DaemonSet";
+}
+
+/** How a kind that is not always there is watched. */
+export function watchRules({ mayBeAbsent, optional, external }: AppliedKind): Partial<ReflectorRules> {
+  return {
+    ...(mayBeAbsent && { maxAbsentRetryMs: optional ? MAX_OPTIONAL_RETRY_MS : MAX_ABSENT_RETRY_MS }),
+    ...(external && { watchTimeoutSeconds: EXTERNAL_WATCH_SECONDS }),
+  };
 }
 
 function kindKey(apiVersion: string | undefined, kindName: string | undefined): string {

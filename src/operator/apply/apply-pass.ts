@@ -10,10 +10,17 @@ import type { OperatorSettings } from "../config/settings.ts";
 import { type Decoration, decorate } from "../manifests/labels.ts";
 import { explained } from "../status/event-query.ts";
 import { FirstSeen, type ReportedTrouble } from "../status/first-seen.ts";
-import { underLevel } from "../status/namespace-level.ts";
 import type { ComponentOutcome, Reconciled } from "../status/outcome.ts";
 import type { ConfigurationFailure } from "../status/reasons.ts";
-import { cannotStart, type Rollout, rollout, type Surroundings, soonest, withoutPods } from "../status/rollout.ts";
+import {
+  cannotStart,
+  type Rollout,
+  rollout,
+  type Surroundings,
+  soonest,
+  underLevel,
+  withoutPods,
+} from "../status/rollout.ts";
 import type { StrandedPods } from "../status/stranded-pods.ts";
 import type { WarningEvents } from "../status/warning-events.ts";
 import type { ClusterView } from "../watch/cluster-view.ts";

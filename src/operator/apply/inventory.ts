@@ -5,7 +5,8 @@
 
 import { createHash } from "node:crypto";
 import { z } from "zod";
-import type { KubeObject } from "../../kube/client/resource.ts";
+import type { CustomResourceDefinition } from "../../kube/client/built-in-kinds.ts";
+import type { KubeObject, ObjectRef } from "../../kube/client/resource.ts";
 import { isWorkload } from "./applied-kinds.ts";
 
 const entrySchema = z.object({
@@ -45,6 +46,28 @@ export function identityKey({ apiVersion, kind, namespace, name }: ObjectIdentit
 
 export function keyOf(object: KubeObject): string {
   return identityKey(identityOf(object));
+}
+
+/** As messages call it. */
+export function nameOf(object: KubeObject): string {
+  const { namespace, name } = object.metadata;
+  return `${object.kind} ${namespace === undefined ? name : `${namespace}/${name}`}`;
+}
+
+export function refOf(object: KubeObject): ObjectRef {
+  const { name = "", namespace } = object.metadata;
+  return { name, namespace };
+}
+
+/** With its group. */
+export function kindOf({ apiVersion = "", kind }: KubeObject): string {
+  return `${apiVersion.split("/")[0]} ${kind}`;
+}
+
+/** Of a definition: as `kindOf` says it of its objects. */
+export function definedKind({ spec }: KubeObject): string {
+  const { group, names } = spec as CustomResourceDefinition["spec"];
+  return `${group} ${names.kind}`;
 }
 
 export function entryFor(object: KubeObject, component: string, fingerprint?: string): InventoryEntry {

@@ -3,7 +3,7 @@
  * and says so.
  */
 
-import { LABEL_MANAGED_BY } from "../../api/names.ts";
+import { FIELD_MANAGER, LABEL_MANAGED_BY } from "../../api/names.ts";
 import type { KubeObject } from "../../kube/client/resource.ts";
 import type { Clock } from "../../kube/clock.ts";
 
@@ -102,4 +102,11 @@ export function lastManager({ metadata }: KubeObject, field: string, own: string
     if (writer !== undefined) return writer.manager;
   }
   return latestFirst[0]?.manager;
+}
+
+/** The predecessor has the same name, and never applies: it updates. */
+export function isAppliedByUs({ metadata }: KubeObject): boolean {
+  return (metadata.managedFields ?? []).some(
+    ({ manager, operation }) => manager === FIELD_MANAGER && operation === "Apply",
+  );
 }

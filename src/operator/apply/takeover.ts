@@ -13,10 +13,9 @@ import type { ClusterView } from "../watch/cluster-view.ts";
 import { appliedKind, isWorkload } from "./applied-kinds.ts";
 import { covers } from "./drift.ts";
 import type { DriftRepair } from "./drift-repair.ts";
-import { type Inventory, identityOf } from "./inventory.ts";
-import { isAppliedByUs } from "./managers.ts";
-import { nameOf, refOf } from "./naming.ts";
+import { type Inventory, identityOf, nameOf, refOf } from "./inventory.ts";
 import type { PlannedObject } from "./plan.ts";
+import { isAppliedByUs } from "./repair-backoff.ts";
 
 export interface TakeoverOptions {
   readonly client: KubeClient;

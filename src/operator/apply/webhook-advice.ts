@@ -1,7 +1,7 @@
 /** What to do about a webhook of others that refuses an object, or does not answer. Pure. */
 
 import type { KubeObject } from "../../kube/client/resource.ts";
-import { nameOf } from "./naming.ts";
+import { nameOf } from "./inventory.ts";
 
 /** In the API server's words. */
 const REFUSED = /admission webhook "([^"]+)" denied the request/;

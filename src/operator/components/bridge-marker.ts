@@ -6,11 +6,10 @@ import { BRIDGE_MARKER, BRIDGE_RESOURCE_PREFIX } from "../../api/names.ts";
 import type { NetworkAddonsConfigSpec } from "../../api/network-addons-config.ts";
 import { BRIDGE_MARKER_HEALTH_PORT, BRIDGE_MARKER_METRICS_PORT } from "../../api/node-ports.ts";
 import type { KubeObject } from "../../kube/client/resource.ts";
-import { HEALTH_HOST, nodeProbes } from "../manifests/node-probes.ts";
 import { ownNodePolicy } from "../manifests/own-node-policy.ts";
 import { ASK_WHO_MAY, identityObjects, READ, READ_CONFIG, rule } from "../manifests/rbac.ts";
 import { nodeMetrics } from "../manifests/webhook-service.ts";
-import { daemonSet, env, fieldEnv } from "../manifests/workload.ts";
+import { daemonSet, env, fieldEnv, HEALTH_HOST, nodeProbes } from "../manifests/workload.ts";
 import type { RenderInput } from "./component.ts";
 import { nodeMacsPolicy, REPORT_NODE_MACS } from "./node-macs.ts";
 

@@ -12,7 +12,7 @@ import { env } from "../manifests/workload.ts";
 import { replicasFor } from "../watch/facts.ts";
 import type { Component, RenderInput } from "./component.ts";
 import { externalContainer, externalDeployment, UNPRIVILEGED } from "./external-component.ts";
-import { IPAM_CLAIM_CRD } from "./ipam-claim.ts";
+import { IPAM_CLAIM_CRD } from "./network-plumbing-crds.ts";
 
 const NAME = "kubevirt-ipam-controller-manager";
 const SERVICE = "kubevirt-ipam-controller-webhook-service";

@@ -7,15 +7,13 @@ import { NETNS_DIRECTORIES } from "../../api/netns-directories.ts";
 import { INSTALLER_HEALTH_PORT, INSTALLER_METRICS_PORT } from "../../api/node-ports.ts";
 import type { KubeObject } from "../../kube/client/resource.ts";
 import { denyingPolicy } from "../manifests/admission-policy.ts";
-import { nodeProbes } from "../manifests/node-probes.ts";
 import { NODE_NAME_CLAIM } from "../manifests/own-node-policy.ts";
 import { ASK_WHO_MAY, identityObjects, READ_CONFIG, rule } from "../manifests/rbac.ts";
 import { nodeMetrics } from "../manifests/webhook-service.ts";
-import { daemonSet, env, fieldEnv } from "../manifests/workload.ts";
+import { daemonSet, env, fieldEnv, nodeProbes } from "../manifests/workload.ts";
 import { bridgeMarkerObjects } from "./bridge-marker.ts";
-import { cniBinDir } from "./cni-directories.ts";
+import { CNI_BIN_DIR_ON_NODE, cniBinDir, formerCniBinDirs, formerEnv, formerMounts } from "./cni-directories.ts";
 import type { Component, RenderInput } from "./component.ts";
-import { CNI_BIN_DIR_ON_NODE, formerCniBinDirs, formerEnv, formerMounts } from "./former-cni-bin-dirs.ts";
 import { linuxBridgeWebhookObjects } from "./linux-bridge-webhook.ts";
 
 const SERVICE_ACCOUNT = "linux-bridge";

@@ -5,12 +5,10 @@
 
 import { entryPoint, IDLE_NODE_FLAGS, IMAGE_NODE, IMAGE_ROOT } from "../../api/image.ts";
 import { MULTUS_HEALTH_PORT } from "../../api/node-ports.ts";
-import { HEALTH_HOST, LOOPBACK } from "../manifests/node-probes.ts";
-import { env, probes } from "../manifests/workload.ts";
-import { CNI_CONFIG_DIR } from "./cni-directories.ts";
+import { env, HEALTH_HOST, LOOPBACK, probes } from "../manifests/workload.ts";
+import { CNI_CONFIG_DIR, CNI_PATH } from "./cni-directories.ts";
 import type { RenderInput } from "./component.ts";
 import { ANY_HOST_FILES, type Container } from "./external-component.ts";
-import { CNI_PATH } from "./multus-cni-path.ts";
 
 /** libcni's, of the runtime's calls. */
 export const RESULT_DIR = "/var/lib/cni/results";

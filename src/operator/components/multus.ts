@@ -9,7 +9,7 @@ import type { KubeObject } from "../../kube/client/resource.ts";
 import { warningPolicy } from "../manifests/admission-policy.ts";
 import { identityObjects, READ, READ_CONFIG, rule } from "../manifests/rbac.ts";
 import { env, fieldEnv } from "../manifests/workload.ts";
-import { CNI_CONFIG_DIR, cniBinDir, DEFAULT_CNI_BIN_DIR } from "./cni-directories.ts";
+import { CNI_CONFIG_DIR, CNI_PATH, cniBinDir, cniPath, DEFAULT_CNI_BIN_DIR } from "./cni-directories.ts";
 import type { Component, RenderInput } from "./component.ts";
 import {
   ANY_HOST_FILES,
@@ -20,9 +20,8 @@ import {
   PRIVILEGED,
   ROOT_POD,
 } from "./external-component.ts";
-import { CNI_PATH, cniPath } from "./multus-cni-path.ts";
 import { multusSidecar, RESULT_DIR } from "./multus-sidecar.ts";
-import { NETWORK_ATTACHMENT_DEFINITION_CRD } from "./network-attachment-definition.ts";
+import { NETWORK_ATTACHMENT_DEFINITION_CRD } from "./network-plumbing-crds.ts";
 
 const NAME = "multus";
 const CONFIG_MAP = "multus-daemon-config";

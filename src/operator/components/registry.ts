@@ -13,13 +13,13 @@ import { kubeSecondaryDns } from "./kube-secondary-dns.ts";
 import { kubevirtIpamController } from "./kubevirt-ipam-controller.ts";
 import { linuxBridge } from "./linux-bridge.ts";
 import { macvtap } from "./macvtap.ts";
-import { monitoring } from "./monitoring.ts";
 import { multus } from "./multus.ts";
 import { multusDynamicNetworks } from "./multus-dynamic-networks.ts";
-import { networkPolicies } from "./network-policies.ts";
-import { operatorAdmissionGuard } from "./operator-admission-guard.ts";
 import { ovs } from "./ovs.ts";
-import { removalGuard } from "./removal-guard.ts";
+import { monitoring } from "./standing/monitoring.ts";
+import { networkPolicies } from "./standing/network-policies.ts";
+import { operatorAdmissionGuard } from "./standing/operator-admission-guard.ts";
+import { removalGuard } from "./standing/removal-guard.ts";
 
 export const COMPONENTS: readonly Component[] = [
   linuxBridge,

@@ -1,6 +1,6 @@
 /** The operator's own memory: the effective spec it applied last, and the inventory. One ConfigMap each. */
 
-import { APPLIED_CONFIG_MAP, FIELD_MANAGER, OPERATOR_NAME } from "../../api/names.ts";
+import { APPLIED_CONFIG_MAP, FIELD_MANAGER, MAC_POOL_RANGE_CONFIG_MAP, OPERATOR_NAME } from "../../api/names.ts";
 import { type NetworkAddonsConfigSpec, networkAddonsConfigSpecSchema } from "../../api/network-addons-config.ts";
 import { isNotFound } from "../../kube/client/api-error.ts";
 import type { KubeClient } from "../../kube/client/client.ts";
@@ -9,7 +9,9 @@ import type { Clock } from "../../kube/clock.ts";
 import { decodeInventory, encodeInventory, type Inventory } from "../apply/inventory.ts";
 import { lastManager, RepairBackoff } from "../apply/repair-backoff.ts";
 import { type Decoration, decorate } from "../manifests/labels.ts";
-import type { EffectiveSpec } from "./effective-spec.ts";
+import { NO_FACTS } from "../watch/facts.ts";
+import type { EffectiveSpec, PoolRange } from "./effective-spec.ts";
+import { validateSpec } from "./validation.ts";
 
 /** Other software reads it. */
 const APPLIED_KEY = "applied";
@@ -145,4 +147,32 @@ export class Records {
 
 function fieldOf(key: string): string {
   return `data.${key}`;
+}
+
+/**
+ * The range of a MAC pool that was here before, from the first namespace that has one: a cluster that changes its operator keeps
+ * its addresses. A range that could not be asked for is none.
+ */
+export async function formerRange(
+  client: KubeClient,
+  namespaces: readonly string[],
+  signal: AbortSignal,
+): Promise<PoolRange | undefined> {
+  for (const namespace of namespaces) {
+    const range = await rangeIn(client, namespace, signal);
+    if (range !== undefined && validateSpec({ kubeMacPool: range }, NO_FACTS).length === 0) return range;
+  }
+  return undefined;
+}
+
+async function rangeIn(client: KubeClient, namespace: string, signal: AbortSignal): Promise<PoolRange | undefined> {
+  try {
+    const ref = { name: MAC_POOL_RANGE_CONFIG_MAP, namespace };
+    const { data = {} } = await client.get(RESOURCES.configMaps, ref, { signal });
+    const { RANGE_START: rangeStart, RANGE_END: rangeEnd } = data;
+    return rangeStart && rangeEnd ? { rangeStart, rangeEnd } : undefined;
+  } catch (error) {
+    if (isNotFound(error)) return undefined;
+    throw error;
+  }
 }

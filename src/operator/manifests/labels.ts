@@ -1,4 +1,4 @@
-/** Labels of every applied object. Pure. */
+/** Labels of every applied object, and the one of their namespace. Pure. */
 
 import { apiVersionOf, NETWORK_ADDONS_CONFIGS } from "../../api/kinds.ts";
 import {
@@ -14,6 +14,10 @@ import type { NetworkAddonsConfig } from "../../api/network-addons-config.ts";
 import type { ObjectMeta } from "../../api/object-meta.ts";
 import type { KubeObject, OwnerReference } from "../../kube/client/resource.ts";
 
+/** By which a namespace says which pods it takes. */
+export const ENFORCE_LABEL = "pod-security.kubernetes.io/enforce";
+/** The level that pods with access to their node need. */
+export const NODE_ACCESS_LEVEL = "privileged";
 const MAX_LABEL_VALUE = 63;
 
 export interface Decoration {
@@ -37,6 +41,11 @@ export function labelValue(text: string): string {
     .replace(/[^A-Za-z0-9_.-]/g, "_")
     .slice(0, MAX_LABEL_VALUE)
     .replace(/^[^A-Za-z0-9]+|[^A-Za-z0-9]+$/g, "");
+}
+
+/** What to do where the namespace has no such label or another level. */
+export function labelCommand(namespace: string): string {
+  return `Run kubectl label namespace ${namespace} --overwrite ${ENFORCE_LABEL}=${NODE_ACCESS_LEVEL}`;
 }
 
 /** Adds labels and the owner reference. Pod templates get the relationship labels too. */

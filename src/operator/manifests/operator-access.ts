@@ -14,9 +14,8 @@ import {
 import { type KubeObject, RESOURCES } from "../../kube/client/resource.ts";
 import { type AppliedKind, appliedKind } from "../apply/applied-kinds.ts";
 import { INVENTORY_CONFIG_MAP } from "../config/records.ts";
-import { API_SERVER_SLICE } from "../watch/api-servers.ts";
 import { OTHER_POOL_LEASE } from "../watch/other-operators.ts";
-import { NETWORKS, OPENSHIFT_NETWORK_NAME } from "../watch/platform.ts";
+import { API_SERVER_SLICE, NETWORKS, OPENSHIFT_NETWORK_NAME } from "../watch/platform.ts";
 import { ASK_WHO_MAY, FOLLOW, holdLease, type PathRule, READ, type Rule, rule } from "./rbac.ts";
 
 export interface OperatorAccess {

@@ -5,6 +5,7 @@
 
 import { entryPoint, IMAGE_NODE, IMAGE_ROOT, type ImageProcess } from "../../api/image.ts";
 import { LABEL_NEEDS_CLUSTER_SERVICES, LABEL_SCRAPED } from "../../api/names.ts";
+import type { ProbeAddress } from "../../api/node-ports.ts";
 import type { Placement, Toleration } from "../../api/placement.ts";
 import type { DaemonSet, Deployment } from "../../kube/client/built-in-kinds.ts";
 
@@ -61,6 +62,9 @@ export type EnvVar = NonNullable<Container["env"]>[number];
 const CPU_REQUEST = "10m";
 const TERMINATION_GRACE_SECONDS = 30;
 const NO_EXECUTE = "NoExecute";
+/** Environment variable with the address that the listener is bound to. */
+export const HEALTH_HOST = "HEALTH_HOST";
+export const LOOPBACK = "127.0.0.1";
 
 export function deployment(
   options: WorkloadOptions & { readonly replicas: number; readonly strategy?: "Recreate" },
@@ -240,4 +244,20 @@ export function probes(port: number, host?: string): Pick<Container, "readinessP
       failureThreshold: 6,
     },
   };
+}
+
+export interface NodeProbes {
+  readonly pod: Pick<PodOptions, "healthPort" | "healthHost" | "ports">;
+  readonly env: readonly EnvVar[];
+}
+
+/**
+ * Where a daemon on the nodes' network answers probes. `address`: a `ProbeAddress`, or nothing. A port of 0 means no listener.
+ * Kubelet calls from the node itself, so that loopback is near enough.
+ */
+export function nodeProbes(address: string | undefined, healthPort: number): NodeProbes {
+  const ports: PodOptions["ports"] = healthPort === 0 ? {} : { health: healthPort };
+  return address === ("Loopback" satisfies ProbeAddress)
+    ? { pod: { healthPort, healthHost: LOOPBACK, ports }, env: env({ [HEALTH_HOST]: LOOPBACK }) }
+    : { pod: { healthPort, ports }, env: [fieldEnv(HEALTH_HOST, "status.hostIP")] };
 }

@@ -1,6 +1,6 @@
 /** Which events report why something does not proceed, and what they mean. Pure. */
 
-import { labelCommand } from "../manifests/pod-security.ts";
+import { labelCommand } from "../manifests/labels.ts";
 import { FAILED_CREATE_REASON } from "./reasons.ts";
 
 export interface EventQuery {

@@ -2,9 +2,11 @@
 
 import type { DaemonSet, Deployment, Node, Pod } from "../../kube/client/built-in-kinds.ts";
 import type { KubeObject } from "../../kube/client/resource.ts";
+import { hostAccess } from "../manifests/host-access.ts";
+import { labelCommand, NODE_ACCESS_LEVEL } from "../manifests/labels.ts";
 import { type EventQuery, FAILED_CREATE, refusedPods } from "./event-query.ts";
 import { hasSandbox, isBeingCreated, isReady, notReadySinceMs, type Trouble, troubleOf } from "./pod-trouble.ts";
-import { CRASHES, type MissingWorkload, STANDSTILL, UNSEEN_PODS } from "./reasons.ts";
+import { CRASHES, FAILED_CREATE_REASON, type MissingWorkload, STANDSTILL, UNSEEN_PODS } from "./reasons.ts";
 
 export type Rollout = (
   | { readonly phase: "ready"; readonly note?: string }
@@ -73,6 +75,25 @@ export function rollout(wanted: KubeObject, live: KubeObject | undefined, around
 export function withoutPods(workload: KubeObject, why: string): Rollout {
   const message = `${titleOf(workload)} can't be judged: ${why}`;
   return { phase: "failing", reason: UNSEEN_PODS, message, advice: "See the operator's log" };
+}
+
+/**
+ * What the Pod Security level of the namespace means for a workload. The namespace may belong to somebody else, so the operator
+ * asks for its label and never sets it. `level`: undefined where it has none, and the default of the API server counts.
+ */
+export function underLevel(rollout: Rollout, workload: KubeObject, level: string | undefined): Rollout {
+  if (level === undefined || level === NODE_ACCESS_LEVEL || hostAccess(workload) === undefined) return rollout;
+  const { namespace = "" } = workload.metadata;
+  const title = titleOf(workload);
+  const demand = `namespace ${namespace} enforces the Pod Security level ${level}, which takes no pods that use their node`;
+  const advice = labelCommand(namespace);
+  const { recheckAfterMs } = rollout;
+  if (rollout.phase === "rolling") {
+    return { phase: "failing", reason: FAILED_CREATE_REASON, message: `${title}: ${demand}`, advice, recheckAfterMs };
+  }
+  if (rollout.phase !== "ready") return rollout;
+  const warning = `${title}: ${demand}: those that run stay, and none can be replaced. ${advice}`;
+  return { ...rollout, note: rollout.note === undefined ? warning : `${rollout.note}\n${warning}` };
 }
 
 function titleOf({ kind, metadata }: KubeObject): string {

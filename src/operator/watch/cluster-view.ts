@@ -13,22 +13,18 @@ import { apiVersionOf, type KubeObject, RESOURCES, type Resource } from "../../k
 import type { Clock } from "../../kube/clock.ts";
 import { Informer } from "../../kube/informer/informer.ts";
 import type { Log } from "../../kube/log.ts";
-import { APPLIED_KINDS, reportsProgress } from "../apply/applied-kinds.ts";
+import { APPLIED_KINDS, reportsProgress, watchRules } from "../apply/applied-kinds.ts";
 import { isEstablished } from "../apply/established.ts";
 import type { ObjectIdentity } from "../apply/inventory.ts";
 import { LastWrites, revision } from "../apply/last-writes.ts";
 import type { OperatorSettings } from "../config/settings.ts";
 import { CONSTRAINTS_DEFINITION } from "../manifests/security-context-constraints.ts";
 import { isReady } from "../status/pod-trouble.ts";
-import { ApiServers } from "./api-servers.ts";
 import type { Facts } from "./facts.ts";
 import { NOT_LISTABLE_WAIT_MS, notListableText, type WatchingInformer } from "./not-listable.ts";
-import { NETWORKS_DEFINITION, type PlatformFacts } from "./platform.ts";
-import { PlatformView } from "./platform-view.ts";
-import { PrerequisitesView } from "./prerequisites-view.ts";
+import { type PlatformFacts, PlatformView } from "./platform.ts";
 import { selectorLabels, slimNode, slimPod } from "./slim.ts";
 import { onlyStatusChanged, type Urgency } from "./urgency.ts";
-import { watchRules } from "./watch-rules.ts";
 
 export interface ClusterViewOptions {
   readonly client: KubeClient;
@@ -50,8 +46,6 @@ export class ClusterView {
   readonly #configs: Informer<NetworkAddonsConfig>;
   readonly #nodes: Informer<Node>;
   readonly #pods: Informer<Pod>;
-  readonly #prerequisites: PrerequisitesView;
-  readonly #apiServers: ApiServers;
   /** By apiVersion and kind. */
   readonly #applied = new Map<string, Informer<KubeObject>[]>();
   readonly #all: Informer<KubeObject>[] = [];
@@ -102,14 +96,8 @@ export class ClusterView {
       delete: soon,
     });
     const now = () => this.#wake("now");
-    const changed = (definition: CustomResourceDefinition): void => {
-      if (isEstablished(definition)) this.#expect(definition);
-      this.platform.follow(this.#prerequisites.served().has(NETWORKS_DEFINITION));
-      now();
-    };
-    this.#prerequisites = new PrerequisitesView({ ...reporting, names: prerequisites, onChange: changed });
-    this.#apiServers = new ApiServers({ ...reporting, onChange: now });
-    this.platform = new PlatformView({ ...reporting, namespace, onChange: now });
+    const onServed = (definition: CustomResourceDefinition) => this.#expect(definition);
+    this.platform = new PlatformView({ ...reporting, namespace, prerequisites, onChange: now, onServed });
     for (const applied of APPLIED_KINDS) {
       const { resource, watchedByName, optional, external } = applied;
       const scope = { ...(resource.namespaced && { namespace }), ...(optional && { onServed: now }) };
@@ -135,7 +123,7 @@ export class ClusterView {
 
   start(signal: AbortSignal): void {
     this.platform.start(signal);
-    for (const informer of this.#informers()) informer.start(signal);
+    for (const informer of this.#own()) informer.start(signal);
   }
 
   /** Waits a short time only for what `notListable` can report. */
@@ -151,7 +139,7 @@ export class ClusterView {
 
   /** Ends the waits for the API server's next answer. `relist`: and lists everything anew. */
   retryNow(relist: boolean): void {
-    for (const informer of [...this.#informers(), this.platform]) informer.retryNow(relist);
+    for (const informer of [...this.#own(), this.platform]) informer.retryNow(relist);
   }
 
   /** Calls the listener on every change that may concern the operator. Returns the function that ends this. */
@@ -182,7 +170,7 @@ export class ClusterView {
 
   /** All but what only the platform itself says. */
   facts(): Omit<Facts, keyof PlatformFacts> {
-    const definitions = this.#prerequisites.served();
+    const definitions = this.platform.served();
     const optional = APPLIED_KINDS.filter((kind) => kind.optional).flatMap(({ resource }) => this.#of(resource));
     return {
       nodeCount: this.#nodes.list().length,
@@ -190,7 +178,7 @@ export class ClusterView {
       securityContextConstraints: definitions.has(CONSTRAINTS_DEFINITION),
       // What was applied stays while nobody can say.
       prometheusOperator: optional.every((informer) => informer.isServed || !informer.hasSynced),
-      apiServerPorts: this.#apiServers.ports(),
+      apiServerPorts: this.platform.apiServerPorts(),
     };
   }
 
@@ -282,13 +270,10 @@ export class ClusterView {
   }
 
   #informers(): readonly WatchingInformer[] {
-    return [
-      this.#configs,
-      this.#nodes,
-      this.#pods,
-      this.#apiServers.informer,
-      ...this.#prerequisites.informers,
-      ...this.#all,
-    ];
+    return [...this.#own(), ...this.platform.needed];
+  }
+
+  #own(): readonly WatchingInformer[] {
+    return [this.#configs, this.#nodes, this.#pods, ...this.#all];
   }
 }

@@ -21,7 +21,7 @@ import { type KubeObject, RESOURCES } from "../../kube/client/resource.ts";
 import type { Clock } from "../../kube/clock.ts";
 import { Informer, objectKey } from "../../kube/informer/informer.ts";
 import type { Log } from "../../kube/log.ts";
-import { isAppliedByUs } from "../apply/managers.ts";
+import { isAppliedByUs } from "../apply/repair-backoff.ts";
 import type { OperatorSettings } from "../config/settings.ts";
 import { LeaseWatch } from "./lease-watch.ts";
 import { NOT_LISTABLE_WAIT_MS, notListableText, type WatchingInformer } from "./not-listable.ts";

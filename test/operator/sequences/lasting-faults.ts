@@ -1,7 +1,7 @@
 /** What is wrong with a cluster for a while. Each fault lasts from its begin until it is told to end. */
 
 import { defineResource, RESOURCES } from "../../../src/kube/client/resource.ts";
-import { REMOVAL_CHECK } from "../../../src/operator/components/removal-guard.ts";
+import { REMOVAL_CHECK } from "../../../src/operator/components/standing/removal-guard.ts";
 import { eventually } from "../../support/eventually.ts";
 import type { Random } from "../../support/random.ts";
 import { NAMESPACE } from "../support/installed-operator.ts";

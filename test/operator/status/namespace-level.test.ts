@@ -1,7 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { KubeObject } from "../../../src/kube/client/resource.ts";
-import { underLevel } from "../../../src/operator/status/namespace-level.ts";
-import type { Rollout } from "../../../src/operator/status/rollout.ts";
+import { type Rollout, underLevel } from "../../../src/operator/status/rollout.ts";
 
 function workload(pod: object): KubeObject {
   const metadata = { name: "w", namespace: "kubevirt-hyperconverged" };

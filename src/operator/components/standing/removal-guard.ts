@@ -5,12 +5,12 @@
  * NetworkAddonsConfig.
  */
 
-import { CRDS } from "../../api/crds.ts";
-import { apiVersionOf, NETWORK_ADDONS_CONFIGS } from "../../api/kinds.ts";
-import { NETWORK_ADDONS_CONFIG_NAME } from "../../api/names.ts";
-import type { KubeObject } from "../../kube/client/resource.ts";
-import { constraints } from "../manifests/admission-policy.ts";
-import type { Component } from "./component.ts";
+import { CRDS } from "../../../api/crds.ts";
+import { apiVersionOf, NETWORK_ADDONS_CONFIGS } from "../../../api/kinds.ts";
+import { NETWORK_ADDONS_CONFIG_NAME } from "../../../api/names.ts";
+import type { KubeObject } from "../../../kube/client/resource.ts";
+import { constraints } from "../../manifests/admission-policy.ts";
+import type { Component } from "../component.ts";
 
 const NAME = "cluster-network-addons-removal";
 /** Whoever is about to remove everything creates a ConfigMap of this name first. A refusal then leaves everything in place. */

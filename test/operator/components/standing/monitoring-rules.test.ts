@@ -1,16 +1,16 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { NOTHING_DEPLOYED } from "../../../src/operator/components/component.ts";
-import { monitoring } from "../../../src/operator/components/monitoring.ts";
-import { renderEverything } from "../../../src/operator/components/registry.ts";
-import { effectiveSpec } from "../../../src/operator/config/effective-spec.ts";
-import { DEFAULT_SETTINGS } from "../../../src/operator/config/settings.ts";
-import { EVERY_FACT } from "../../../src/operator/watch/facts.ts";
-import { metricNames, metricsOf, OTHERS } from "../support/metric-names.ts";
-import { alertNames, COPIED_RULES, RULE_GROUPS } from "../support/rules.ts";
+import { NOTHING_DEPLOYED } from "../../../../src/operator/components/component.ts";
+import { renderEverything } from "../../../../src/operator/components/registry.ts";
+import { monitoring } from "../../../../src/operator/components/standing/monitoring.ts";
+import { effectiveSpec } from "../../../../src/operator/config/effective-spec.ts";
+import { DEFAULT_SETTINGS } from "../../../../src/operator/config/settings.ts";
+import { EVERY_FACT } from "../../../../src/operator/watch/facts.ts";
+import { metricNames, metricsOf, OTHERS } from "../../support/metric-names.ts";
+import { alertNames, COPIED_RULES, RULE_GROUPS } from "../../support/rules.ts";
 
-const docs = join(import.meta.dirname, "../../../docs");
+const docs = join(import.meta.dirname, "../../../../docs");
 const read = (file: string): string => readFileSync(join(docs, file), "utf8");
 
 describe("the rules", () => {

@@ -3,8 +3,8 @@
  * at an address of KubeVirt's; the second has alerts of our own, which docs/runbooks.md describes.
  */
 
-import { parseGoDuration } from "../../api/go-duration.ts";
-import { apiVersionOf, PROMETHEUS_RULES } from "../../api/kinds.ts";
+import { parseGoDuration } from "../../../api/go-duration.ts";
+import { apiVersionOf, PROMETHEUS_RULES } from "../../../api/kinds.ts";
 import {
   INJECTION_WEBHOOK,
   MAC_POOL_MANAGER,
@@ -14,11 +14,11 @@ import {
   VM_WEBHOOK,
   VMI_START_WEBHOOK,
   VMI_WEBHOOK,
-} from "../../api/names.ts";
-import type { KubeObject } from "../../kube/client/resource.ts";
-import type { EffectiveSpec } from "../config/effective-spec.ts";
-import { DEFAULT_RUNBOOK_URL_TEMPLATE, type MonitoringSettings } from "../config/settings.ts";
-import type { RenderInput } from "./component.ts";
+} from "../../../api/names.ts";
+import type { KubeObject } from "../../../kube/client/resource.ts";
+import type { EffectiveSpec } from "../../config/effective-spec.ts";
+import { DEFAULT_RUNBOOK_URL_TEMPLATE, type MonitoringSettings } from "../../config/settings.ts";
+import type { RenderInput } from "../component.ts";
 
 const WEBHOOKS = [POD_WEBHOOK, VM_WEBHOOK, VMI_WEBHOOK, VMI_START_WEBHOOK, INJECTION_WEBHOOK];
 /** Part of a pool's addresses that is free when somebody should add a range. */

@@ -3,7 +3,7 @@
  * Service needs the Prometheus operator, and is there while that is.
  */
 
-import { apiVersionOf, SERVICE_MONITORS } from "../../api/kinds.ts";
+import { apiVersionOf, SERVICE_MONITORS } from "../../../api/kinds.ts";
 import {
   LABEL_PROMETHEUS,
   MAC_POOL_MONITORED,
@@ -12,11 +12,11 @@ import {
   METRICS_PORT_NAME,
   OPERATOR_METRICS_SERVICE,
   OPERATOR_NAME,
-} from "../../api/names.ts";
-import type { KubeObject } from "../../kube/client/resource.ts";
-import { grant, READ, rule } from "../manifests/rbac.ts";
-import { service } from "../manifests/webhook-service.ts";
-import type { Component, RenderInput } from "./component.ts";
+} from "../../../api/names.ts";
+import type { KubeObject } from "../../../kube/client/resource.ts";
+import { grant, READ, rule } from "../../manifests/rbac.ts";
+import { service } from "../../manifests/webhook-service.ts";
+import type { Component, RenderInput } from "../component.ts";
 import { ruleObjects } from "./monitoring-rules.ts";
 
 type Labels = Readonly<Record<string, string>>;

@@ -14,14 +14,14 @@ import {
   MANAGED_BY,
   METRICS_PORT,
   OPERATOR_NAME,
-} from "../../api/names.ts";
-import type { NetworkPolicy } from "../../kube/client/built-in-kinds.ts";
-import type { KeptCertificates } from "./cert-manager.ts";
-import type { Component, RenderInput } from "./component.ts";
-import { MAC_POOL_CERTIFICATES } from "./kube-mac-pool-access.ts";
-import { DNS_PORT, SECONDARY_DNS, SECONDARY_DNS_LABELS } from "./kube-secondary-dns.ts";
-import { IPAM_SELECTOR, IPAM_WEBHOOK_PORT } from "./kubevirt-ipam-controller.ts";
-import { LINUX_BRIDGE_CERTIFICATES, WEBHOOK_PORT, WEBHOOK_SELECTOR } from "./linux-bridge-webhook.ts";
+} from "../../../api/names.ts";
+import type { NetworkPolicy } from "../../../kube/client/built-in-kinds.ts";
+import type { KeptCertificates } from "../cert-manager.ts";
+import type { Component, RenderInput } from "../component.ts";
+import { MAC_POOL_CERTIFICATES } from "../kube-mac-pool-access.ts";
+import { DNS_PORT, SECONDARY_DNS, SECONDARY_DNS_LABELS } from "../kube-secondary-dns.ts";
+import { IPAM_SELECTOR, IPAM_WEBHOOK_PORT } from "../kubevirt-ipam-controller.ts";
+import { LINUX_BRIDGE_CERTIFICATES, WEBHOOK_PORT, WEBHOOK_SELECTOR } from "../linux-bridge-webhook.ts";
 
 type Spec = NonNullable<NetworkPolicy["spec"]>;
 type EgressRule = NonNullable<Spec["egress"]>[number];

@@ -1,7 +1,53 @@
-/** The CRD of IPAMClaims: addresses that a network keeps for a VM. It outlives kubevirtIpamController: the addresses are in use. */
+/** CRDs as the Network Plumbing Working Group specifies them. Pure. */
 
 import { NAD_GROUP } from "../../api/names.ts";
 import type { KubeObject } from "../../kube/client/resource.ts";
+
+/** It outlives multus: the objects are the users'. */
+export const NETWORK_ATTACHMENT_DEFINITION_CRD: KubeObject = {
+  apiVersion: "apiextensions.k8s.io/v1",
+  kind: "CustomResourceDefinition",
+  metadata: { name: `network-attachment-definitions.${NAD_GROUP}` },
+  spec: {
+    group: NAD_GROUP,
+    scope: "Namespaced",
+    names: {
+      kind: "NetworkAttachmentDefinition",
+      listKind: "NetworkAttachmentDefinitionList",
+      plural: "network-attachment-definitions",
+      singular: "network-attachment-definition",
+      shortNames: ["nad", "net-attach-def"],
+    },
+    versions: [
+      {
+        name: "v1",
+        served: true,
+        storage: true,
+        schema: {
+          openAPIV3Schema: {
+            type: "object",
+            description: "A network to which pods can be attached besides the cluster's default network.",
+            properties: {
+              apiVersion: { type: "string", description: `Version of this representation: ${NAD_GROUP}/v1.` },
+              kind: { type: "string", description: "Kind of the object: NetworkAttachmentDefinition." },
+              metadata: { type: "object" },
+              spec: {
+                type: "object",
+                description: "How pods are attached.",
+                properties: {
+                  config: {
+                    type: "string",
+                    description: "CNI configuration of one plugin or a list of them, as JSON.",
+                  },
+                },
+              },
+            },
+          },
+        },
+      },
+    ],
+  },
+};
 
 const text = (description: string) => ({ type: "string", description });
 /** Another network or interface would be another claim. */
@@ -24,6 +70,7 @@ const CONDITION = {
   },
 };
 
+/** Addresses that a network keeps for a VM. It outlives kubevirtIpamController: the addresses are in use. */
 export const IPAM_CLAIM_CRD: KubeObject = {
   apiVersion: "apiextensions.k8s.io/v1",
   kind: "CustomResourceDefinition",

@@ -3,14 +3,25 @@
  * than they have. Pure.
  */
 
-import { MAC_POOL_GROUP, OPERATOR_NAME } from "../../api/names.ts";
-import type { KubeObject } from "../../kube/client/resource.ts";
-import { denyingPolicy, type PolicyOptions } from "./admission-policy.ts";
+import { MAC_POOL_GROUP, OPERATOR_NAME } from "../../../api/names.ts";
+import type { KubeObject } from "../../../kube/client/resource.ts";
+import { denyingPolicy, type PolicyOptions } from "../../manifests/admission-policy.ts";
+import type { Component } from "../component.ts";
 
 /** Of events about objects without a namespace, as the NetworkAddonsConfig is one. */
 const EVENTS_NAMESPACE = "default";
 
-export function operatorAdmissionGuard({ name, labels }: Pick<PolicyOptions, "name" | "labels">): KubeObject[] {
+/**
+ * Where no package brings it: a bundle of Operator Lifecycle Manager takes no admission policies. It keeps the operator's mistakes
+ * in. Who has the operator's token could lift it first, which the guard of the other packages does not allow.
+ */
+export const operatorAdmissionGuard: Component = {
+  name: "operatorFence",
+  standing: true,
+  render: () => operatorAdmissionGuardObjects({ name: `${OPERATOR_NAME}-rights`, labels: {} }),
+};
+
+export function operatorAdmissionGuardObjects({ name, labels }: Pick<PolicyOptions, "name" | "labels">): KubeObject[] {
   const match = (apiGroup: string, resource: string, ...operations: string[]) => ({
     apiGroups: [apiGroup],
     apiVersions: ["*"],

@@ -7,13 +7,13 @@ import {
   MAC_POOL_SELECTOR,
   MANAGED_BY,
   OPERATOR_NAME,
-} from "../../../src/api/names.ts";
-import type { DaemonSet, Deployment, NetworkPolicy } from "../../../src/kube/client/built-in-kinds.ts";
-import type { KubeObject } from "../../../src/kube/client/resource.ts";
-import { renderEverything } from "../../../src/operator/components/registry.ts";
-import { DEFAULT_SETTINGS } from "../../../src/operator/config/settings.ts";
-import { release } from "../../../src/operator/release.ts";
-import { EVERY_FACT } from "../../../src/operator/watch/facts.ts";
+} from "../../../../src/api/names.ts";
+import type { DaemonSet, Deployment, NetworkPolicy } from "../../../../src/kube/client/built-in-kinds.ts";
+import type { KubeObject } from "../../../../src/kube/client/resource.ts";
+import { renderEverything } from "../../../../src/operator/components/registry.ts";
+import { DEFAULT_SETTINGS } from "../../../../src/operator/config/settings.ts";
+import { release } from "../../../../src/operator/release.ts";
+import { EVERY_FACT } from "../../../../src/operator/watch/facts.ts";
 
 const [API_PORT] = EVERY_FACT.apiServerPorts;
 const components = renderEverything(DEFAULT_SETTINGS);
