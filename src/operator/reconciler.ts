@@ -30,7 +30,7 @@ import { ErrorGracePeriod } from "./status/error-grace-period.ts";
 import type { Outcome, Reconciled } from "./status/outcome.ts";
 import type { ConfigurationFailure } from "./status/reasons.ts";
 import { soonest } from "./status/rollout.ts";
-import { reportedPodTrouble } from "./status/status.ts";
+import { componentsInTrouble } from "./status/status.ts";
 import { StrandedPods } from "./status/stranded-pods.ts";
 import { WarningEvents } from "./status/warning-events.ts";
 import { Teardown } from "./teardown.ts";
@@ -163,7 +163,7 @@ export class Reconciler {
     // Only from here on there is something to remove.
     const finalizer = await attempt("FailedToApply", this.#writer.withFinalizer(config, signal), signal);
     if (!finalizer.ok) return { ...this.#refused(finalizer.refusal), again: {} };
-    const state = { decoration: this.#decoration(config), reported: reportedPodTrouble(config.status) };
+    const state = { decoration: this.#decoration(config), inTrouble: componentsInTrouble(config.status) };
     const run = this.#applyPass.run(spec, decision.facts, state, signal);
     const result = await attempt("FailedToApply", run, signal);
     if (!result.ok) return { ...this.#refused(refusal ?? result.refusal), again: {}, error: result.refusal.error };

@@ -9,11 +9,11 @@ import type { Records } from "../config/records.ts";
 import type { OperatorSettings } from "../config/settings.ts";
 import { type Decoration, decorate } from "../manifests/labels.ts";
 import { explained } from "../status/event-query.ts";
-import { FirstSeen, type ReportedTrouble } from "../status/first-seen.ts";
 import type { ComponentOutcome, Reconciled } from "../status/outcome.ts";
 import type { ConfigurationFailure } from "../status/reasons.ts";
 import {
   cannotStart,
+  FirstSeen,
   type Rollout,
   rollout,
   type Surroundings,
@@ -69,7 +69,9 @@ const WAITING_RECHECK_MS = 2_000;
 export class ApplyPass {
   readonly #options: ApplyPassOptions;
   readonly #runs: ApplyRuns;
-  #seen: FirstSeen | undefined;
+  readonly #firstSeen = new FirstSeen();
+  /** Components whose pods could not run before this process, as the status reports it, until this process changes anything. */
+  #inTrouble: ReadonlySet<string> | undefined;
   /** Other writers that were reported already. */
   #reportedWriters: ReadonlySet<string> = new Set();
 
@@ -83,20 +85,18 @@ export class ApplyPass {
     await this.#runs.keep(new Map());
   }
 
-  /** `reported`: what the status reports of pods that can't run, for the first run of a process. */
+  /** `inTrouble`: the components whose pods can't run, as the status reports it. Counts in the first run of a process. */
   async run(
     spec: EffectiveSpec,
     facts: Facts,
-    { decoration, reported }: { readonly decoration: Decoration; readonly reported: ReportedTrouble | undefined },
+    { decoration, inTrouble }: { readonly decoration: Decoration; readonly inTrouble: ReadonlySet<string> },
     signal: AbortSignal,
   ): Promise<ApplyPassResult> {
     const { applier, remover, records, settings, view } = this.#options;
-    const isFirst = this.#seen === undefined;
-    this.#seen ??= new FirstSeen(
-      reported && { ...reported, sinceMs: reported.sinceMs - settings.podTroubleDeadlineMs },
-    );
+    const isFirst = this.#inTrouble === undefined;
+    this.#inTrouble ??= inTrouble;
     const rendered = this.#render(spec, facts, decoration);
-    if (isFirst) this.#recordFirstSeen(rendered);
+    if (isFirst) this.#lookAtWhatIsLeft(rendered);
     const wanted = rendered.flatMap((component) =>
       component.kind === "objects" ? component.objects.map((object) => ({ ...object, component: component.name })) : [],
     );
@@ -119,7 +119,7 @@ export class ApplyPass {
     await records.saveInventory(withResults(known, results, removal), decoration, signal);
 
     const outcomes = await Promise.all(rendered.map((component) => this.#outcome(component, results, signal)));
-    this.#seen.endRound();
+    this.#firstSeen.endRound();
     const ofRecords = records.otherWriters();
     const otherWriters = [...[...results.values()].flatMap((result) => result.otherWriters), ...ofRecords];
     const newOtherWriters = otherWriters.filter((writer) => !this.#reportedWriters.has(writer));
@@ -146,7 +146,7 @@ export class ApplyPass {
       if (missing.length > 0)
         return { name, kind: "failed", reason: "MissingPrerequisite", message: missing.join("\n") };
       try {
-        const deployed = (identity: ObjectIdentity) => this.#deployed(identity);
+        const deployed = (identity: ObjectIdentity) => this.#deployed(name, identity);
         const objects = renderComponent(component, { spec, facts, settings, deployed });
         const refusalSign = component.refusalSign?.(facts);
         const wanted = objects.map((object) => planned(finished(object, decoration)));
@@ -171,7 +171,7 @@ export class ApplyPass {
       const message = [...failures, ...otherWriters].join("\n");
       return { name, state: { kind: "failed", reason: "FailedToApply", message } };
     }
-    const around = this.#surroundings();
+    const around = this.#surroundings(name);
     const { view } = this.#options;
     const level = view.platform.podSecurityLevel();
     const notListable = view.notListable({ apiVersion: "v1", kind: "Pod" });
@@ -200,32 +200,34 @@ export class ApplyPass {
     return event === undefined ? workload : explained(workload, workload.eventQuery, event);
   }
 
-  #deployed(identity: ObjectIdentity): Deployed | undefined {
+  #deployed(component: ComponentName, identity: ObjectIdentity): Deployed | undefined {
     const object = this.#options.view.live(identity);
     if (object === undefined) return undefined;
-    const around = this.#surroundings();
+    const around = this.#surroundings(component);
     return { object, rollout: rollout(object, object, around), cannotStart: cannotStart(object, around) };
   }
 
-  /** Takes notice of what a former process left, before anything is changed. */
-  #recordFirstSeen(rendered: readonly Rendered[]): void {
-    const around = this.#surroundings();
-    const objects = rendered.flatMap((component) => (component.kind === "objects" ? component.objects : []));
-    for (const { object } of objects) {
-      if (isWorkload(object)) rollout(object, this.#options.view.live(identityOf(object)), around);
+  /** Before anything is changed: what keeps pods from running is overdue where the status reports it already. */
+  #lookAtWhatIsLeft(rendered: readonly Rendered[]): void {
+    for (const component of rendered) {
+      const around = this.#surroundings(component.name);
+      for (const { object } of component.kind === "objects" ? component.objects : []) {
+        if (isWorkload(object)) rollout(object, this.#options.view.live(identityOf(object)), around);
+      }
     }
-    this.#seen?.beginChanges();
+    this.#inTrouble = new Set();
   }
 
-  #surroundings(): Surroundings {
+  #surroundings(component: ComponentName): Surroundings {
     const { view, clock, settings } = this.#options;
     const nowMs = clock.now();
+    const newMs = this.#inTrouble?.has(component) ? nowMs - settings.podTroubleDeadlineMs : nowMs;
     return {
       nodes: view.nodes(),
       pods: view.pods(),
       nowMs,
       deadlineMs: settings.podTroubleDeadlineMs,
-      firstSeenMs: (what, sign) => this.#seen?.sinceMs(what, nowMs, sign) ?? nowMs,
+      firstSeenMs: (what) => this.#firstSeen.sinceMs(what, newMs),
     };
   }
 }

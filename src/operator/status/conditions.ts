@@ -12,7 +12,7 @@ export interface Verdict {
 }
 
 /** Reason of Progressing while the configuration itself can't be applied. */
-export const INVALID_CONFIGURATION = "InvalidConfiguration";
+const INVALID_CONFIGURATION = "InvalidConfiguration";
 
 /** Reason while somebody else does the same work. */
 export const ANOTHER_OPERATOR = "AnotherOperator";

@@ -3,7 +3,7 @@
  * their own for a pod that has no node or is not ready.
  */
 
-const CONFIGURATION_FAILURES = [
+export const CONFIGURATION_FAILURES = [
   "FailedToValidate",
   "FailedToGetPreviousConfigSpec",
   "FailedToGetOpenShiftNetworkConfig",

@@ -32,8 +32,26 @@ export interface Surroundings {
   readonly nowMs: number;
   /** What keeps a pod from running for longer is a failure, not progress. */
   readonly deadlineMs: number;
-  /** When something was first seen that has been seen ever since. `sign`: how the status named it if it was reported before. */
-  readonly firstSeenMs: (what: string, sign: string | undefined) => number;
+  /** When something was first seen that has been seen ever since. */
+  readonly firstSeenMs: (what: string) => number;
+}
+
+/** Of what has no timestamp of its own in the cluster: when it was first seen in this round and each one before. */
+export class FirstSeen {
+  #before: ReadonlyMap<string, number> = new Map();
+  #round = new Map<string, number>();
+
+  /** `newMs`: for what was not seen in the round before. */
+  sinceMs(what: string, newMs: number): number {
+    const since = this.#round.get(what) ?? this.#before.get(what) ?? newMs;
+    this.#round.set(what, since);
+    return since;
+  }
+
+  endRound(): void {
+    this.#before = this.#round;
+    this.#round = new Map();
+  }
 }
 
 /** The rest is counted: a status that names thousands of nodes is too large to be stored and sent to its watchers. */
@@ -120,7 +138,7 @@ function troublesOf(
     if (lost.has(pod.spec?.nodeName ?? "")) return [];
     const trouble = troubleOf(pod, nowMs, deadlineMs);
     if (trouble === undefined || (isComplete && trouble.reason !== CRASHES)) return [];
-    const seenMs = firstSeenMs(`${pod.metadata.uid} ${trouble.reason}`, ` ${pod.metadata.name}`);
+    const seenMs = firstSeenMs(`${pod.metadata.uid} ${trouble.reason}`);
     return [{ ...trouble, sinceMs: Math.min(seenMs, trouble.sinceMs || seenMs) }];
   });
   return troubles.sort((a, b) => a.sinceMs - b.sinceMs || (a.message < b.message ? -1 : 1));
@@ -145,18 +163,13 @@ function standstill(
 ): Trouble {
   const { kind = "", metadata } = workload;
   const { name = "", namespace = "", uid } = metadata;
-  const title = `${titleOf(workload)}: `;
   const message = `nothing has happened for ${deadlineMs / 1_000} s: ${awaited.replace(/^is /, "")}`;
-  const isUnderWay = counts.observedGeneration < counts.generation;
   return {
     reason: STANDSTILL,
     isUsual: true,
     message,
     advice: `See kubectl describe ${kind.toLowerCase()} -n ${namespace} ${name}`,
-    sinceMs: firstSeenMs(
-      `${kind} ${namespace}/${name} ${JSON.stringify(counts)}`,
-      isUnderWay ? title + message : title,
-    ),
+    sinceMs: firstSeenMs(`${kind} ${namespace}/${name} ${JSON.stringify(counts)}`),
     eventQuery: { kind, namespace, name, uid, reasons: FAILED_CREATE },
   };
 }

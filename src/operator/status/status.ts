@@ -6,17 +6,9 @@ import type {
   NetworkAddonsConfigStatus,
 } from "../../api/network-addons-config.ts";
 import type { KubeObject } from "../../kube/client/resource.ts";
-import {
-  ANOTHER_OPERATOR,
-  componentRows,
-  INVALID_CONFIGURATION,
-  STANDING_BACK,
-  standingBack,
-  type Verdict,
-  verdicts,
-} from "./conditions.ts";
-import type { ReportedTrouble } from "./first-seen.ts";
+import { ANOTHER_OPERATOR, componentRows, STANDING_BACK, standingBack, type Verdict, verdicts } from "./conditions.ts";
 import type { Outcome, Reconciled, StandingBack } from "./outcome.ts";
+import { CONFIGURATION_FAILURES } from "./reasons.ts";
 
 export interface StatusInput {
   readonly outcome: Outcome;
@@ -122,14 +114,13 @@ export function announcements(
   ];
 }
 
-const NOT_OF_PODS = new Set([INVALID_CONFIGURATION, ANOTHER_OPERATOR]);
+const NOT_OF_PODS: ReadonlySet<string> = new Set(CONFIGURATION_FAILURES);
 
-/** What the status reports of pods that can't run. Undefined if it reports nothing of that kind. */
-export function reportedPodTrouble(status: NetworkAddonsConfigStatus | undefined): ReportedTrouble | undefined {
-  const degraded = find(status?.conditions, "Degraded");
-  const isOfPods = !NOT_OF_PODS.has(find(status?.conditions, "Progressing")?.reason ?? "");
-  if (degraded?.status !== "True" || !isOfPods) return undefined;
-  return { sinceMs: Date.parse(degraded.lastTransitionTime ?? ""), text: degraded.message ?? "" };
+/** Names of the components whose pods can't run, as the status reports it. */
+export function componentsInTrouble(status: NetworkAddonsConfigStatus | undefined): ReadonlySet<string> {
+  const rows = status?.components ?? [];
+  const troubled = rows.filter(({ phase, reason = "" }) => phase === "Degraded" && !NOT_OF_PODS.has(reason));
+  return new Set(troubled.map(({ name }) => name));
 }
 
 function condition(

@@ -1,7 +1,13 @@
 import { describe, expect, it } from "vitest";
 import type { Node, Pod } from "../../../src/kube/client/built-in-kinds.ts";
 import type { KubeObject } from "../../../src/kube/client/resource.ts";
-import { cannotStart, rollout, type Surroundings, withoutPods } from "../../../src/operator/status/rollout.ts";
+import {
+  cannotStart,
+  FirstSeen,
+  rollout,
+  type Surroundings,
+  withoutPods,
+} from "../../../src/operator/status/rollout.ts";
 
 const NOW = Date.parse("2026-01-01T01:00:00Z");
 const DEADLINE_MS = 300_000;
@@ -41,6 +47,17 @@ function around(nodes: Node[], pods: Pod[], firstSeenMs: number = NOW): Surround
 function rolloutOf(wanted: KubeObject, present: KubeObject | undefined, nodes: Node[] = [], pods: Pod[] = []) {
   return rollout(wanted, present, around(nodes, pods));
 }
+
+it("remembers when it first saw what it has seen in each round since", () => {
+  const seen = new FirstSeen();
+  expect(seen.sinceMs("a", 1)).toBe(1);
+  seen.endRound();
+  expect([seen.sinceMs("a", 2), seen.sinceMs("b", 2)]).toEqual([1, 2]);
+  seen.endRound();
+  expect(seen.sinceMs("b", 3)).toBe(2);
+  seen.endRound();
+  expect(seen.sinceMs("a", 4)).toBe(4);
+});
 
 describe("a rollout", () => {
   it("can't be judged while its pods can't be seen", () => {

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import type { NetworkAddonsConfigStatus } from "../../../src/api/network-addons-config.ts";
 import type { Outcome } from "../../../src/operator/status/outcome.ts";
-import { announcements, isSameStatus, nextStatus, reportedPodTrouble } from "../../../src/operator/status/status.ts";
+import { announcements, isSameStatus, nextStatus } from "../../../src/operator/status/status.ts";
 
 const T0 = Date.parse("2026-01-01T00:00:00Z");
 const AVAILABLE: Outcome = { kind: "reconciled", components: [], removalFailures: [], workloads: [] };
@@ -48,7 +48,6 @@ describe("the status while another operator is in charge", () => {
     expect(brief(status)).toMatchObject({ Available: ["True", undefined], Degraded: ["True", "AnotherOperator"] });
     expect(status).toMatchObject({ observedGeneration: 1, observedVersion: "1.2.3" });
     expect(isSameStatus(status, next(forWhom("them"), status, 2))).toBe(true);
-    expect(reportedPodTrouble(status)).toBeUndefined();
   });
 
   it("is announced once for each other operator, and so is its end", () => {

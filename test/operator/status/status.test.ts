@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import type { NetworkAddonsConfigStatus } from "../../../src/api/network-addons-config.ts";
 import type { ComponentOutcome, Outcome, Reconciled } from "../../../src/operator/status/outcome.ts";
 import type { Rollout } from "../../../src/operator/status/rollout.ts";
-import { announcements, isSameStatus, nextStatus, reportedPodTrouble } from "../../../src/operator/status/status.ts";
+import { announcements, componentsInTrouble, isSameStatus, nextStatus } from "../../../src/operator/status/status.ts";
 
 const T0 = Date.parse("2026-01-01T00:00:00Z");
 
@@ -16,6 +16,10 @@ function deployed(...workloads: readonly Rollout[]): ComponentOutcome {
 
 const READY = deployed({ phase: "ready" });
 const ROLLING = deployed({ phase: "rolling", message: "one" }, { phase: "rolling", message: "two" });
+const FAILED: ComponentOutcome = {
+  name: "kubeMacPool",
+  state: { kind: "failed", reason: "FailedToApply", message: "forbidden" },
+};
 const REFUSED: Outcome = { kind: "refused", reason: "FailedToValidate", message: "wrong" };
 
 function next(outcome: Outcome, previous?: NetworkAddonsConfigStatus, nowMs = T0, generation = 1) {
@@ -99,20 +103,18 @@ describe("the status", () => {
     expect(status.components?.[0]).toMatchObject({ phase: "Degraded", reason: "ImagePullBackOff" });
   });
 
-  it("tells a new process since when which pods can't run, and nothing else", () => {
+  it("tells a new process the pods of which components can't run, and nothing else", () => {
     const failing = deployed({ phase: "failing", reason: "Unschedulable", message: "no node", advice: "Add one" });
-    expect(reportedPodTrouble(next(reconciled([failing])))).toEqual({ sinceMs: T0, text: "no node. Add one" });
-    expect(reportedPodTrouble(next(reconciled([ROLLING])))).toBeUndefined();
-    expect(reportedPodTrouble(next(REFUSED))).toBeUndefined();
-    expect(reportedPodTrouble(undefined)).toBeUndefined();
+    const inTrouble = (outcome: Outcome) => [...componentsInTrouble(next(outcome))];
+    expect(inTrouble(reconciled([failing, { ...READY, name: "kubeMacPool" }]))).toEqual(["linuxBridge"]);
+    expect(inTrouble(reconciled([ROLLING]))).toEqual([]);
+    expect(inTrouble(reconciled([FAILED]))).toEqual([]);
+    expect(inTrouble(REFUSED)).toEqual([]);
+    expect(componentsInTrouble(undefined).size).toBe(0);
   });
 
   it("tells one component's failure from the others", () => {
-    const failed: ComponentOutcome = {
-      name: "kubeMacPool",
-      state: { kind: "failed", reason: "FailedToApply", message: "forbidden" },
-    };
-    const status = next(reconciled([READY, failed]));
+    const status = next(reconciled([READY, FAILED]));
     expect(brief(status).Degraded).toEqual(["True", "FailedToApply", "kubeMacPool: forbidden"]);
     expect(status.components?.map(({ phase }) => phase)).toEqual(["Available", "Degraded"]);
   });
