@@ -87,6 +87,7 @@ export const NETWORK_ADDONS_CONFIG_CRD = crd({
     condition("Progressing"),
     condition("Degraded"),
     text("Version", ".status.observedVersion", "Deployed version."),
+    text("Distribution", ".status.distributions[0]", "Distribution of Kubernetes that most nodes have.", 1),
     AGE,
   ],
 });

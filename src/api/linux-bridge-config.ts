@@ -42,10 +42,17 @@ export const PROBE_ADDRESS_TEXT = `healthProbeAddress must be one of: ${PROBE_AD
 
 /** Where nodes have CNI executables. No part of the path begins with a dot, so that none leads up again. */
 export const CNI_BIN_DIR_PATTERN =
-  "^$|^(/opt|/var/lib|/home/kubernetes|/run|/usr/lib/cni)(/[^/.][^/]*)+/?$|^/usr/lib/cni/?$";
+  "^$|^(/opt|/var/lib|/var/snap|/home/kubernetes|/run)(/[^/.][^/]*)+/?$|" +
+  "^(/usr/lib/cni|/usr/libexec/cni|/usr/local/lib/cni|/var/opt/cni)(/[^/.][^/]*)*/?$";
 export const CNI_BIN_DIR_TEXT =
-  "cniBinDir has to be a directory below /opt, /var/lib, /home/kubernetes or /run, or /usr/lib/cni, and no part of it may begin " +
-  "with a dot: the installer writes to it as root";
+  "cniBinDir has to be a directory below /opt, /var/lib, /var/snap, /home/kubernetes or /run, or in /usr/lib/cni, " +
+  "/usr/libexec/cni, /usr/local/lib/cni or /var/opt/cni, and no part of it may begin with a dot: the installer writes to it as root";
+
+/** k3s points `current` elsewhere at each upgrade, and the pods stay where it led. */
+export const K3S_CURRENT = "/var/lib/rancher/k3s/data/current";
+export const K3S_CURRENT_TEXT =
+  `cniBinDir leads through ${K3S_CURRENT}, which k3s points elsewhere at each upgrade: the plugins stay in the former ` +
+  "directory. Leave cniBinDir unset, or set it to /var/lib/rancher/k3s/data/cni";
 
 const MAX_WORD_CHARS = 64;
 const MAX_PATH_CHARS = 253;
@@ -108,8 +115,8 @@ export const linuxBridgeSchema = z
       .exactOptional()
       .meta({
         description:
-          "Directory on the nodes that holds CNI executables. /opt/cni/bin when unset, on OpenShift /var/lib/cni/bin. A change " +
-          "replaces the pods of every component that installs some, on every node.",
+          "Directory on the nodes that holds CNI executables. That of the nodes' distribution when unset, mostly /opt/cni/bin. " +
+          "A change replaces the pods of every component that installs some, on every node.",
         ...celRules({ rule: `self.matches('${CNI_BIN_DIR_PATTERN}')`, message: CNI_BIN_DIR_TEXT }),
       }),
     replaceForeignPlugins: z

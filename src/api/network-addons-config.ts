@@ -17,7 +17,7 @@ import { tlsSecurityProfileSchema } from "./tls-security-profile.ts";
 export const IMAGE_PULL_POLICIES = ["Always", "Never", "IfNotPresent"] as const;
 export type ImagePullPolicy = (typeof IMAGE_PULL_POLICIES)[number];
 
-export const CRI_SOCKET_PATHS = [
+const CRI_SOCKET_PATHS = [
   "/run/crio/crio.sock",
   "/run/containerd/containerd.sock",
   "/run/k3s/containerd/containerd.sock",
@@ -190,6 +190,10 @@ const networkAddonsConfigStatusSchema = z
       )
       .exactOptional()
       .describe("Containers of every workload that is deployed."),
+    distributions: z
+      .array(z.string())
+      .exactOptional()
+      .describe("Distributions of Kubernetes that the nodes have, that of most nodes first."),
     components: z
       .array(
         z.object({
@@ -197,6 +201,10 @@ const networkAddonsConfigStatusSchema = z
           phase: z.string().describe("Available, Progressing, Degraded or Removing."),
           reason: z.string().exactOptional().describe("One word for why."),
           message: z.string().exactOptional().describe("What is missing and what to do."),
+          hostPaths: z
+            .array(z.string())
+            .exactOptional()
+            .describe("Directories and sockets that its pods mount where the nodes' distribution has them."),
         }),
       )
       .exactOptional()

@@ -34,8 +34,8 @@ import { componentsInTrouble } from "./status/status.ts";
 import { StrandedPods } from "./status/stranded-pods.ts";
 import { WarningEvents } from "./status/warning-events.ts";
 import { Teardown } from "./teardown.ts";
-import { criSocketPath } from "./watch/cri-socket.ts";
 import type { Facts } from "./watch/facts.ts";
+import { nodeLayouts } from "./watch/node-layout.ts";
 import type { OtherOperator, OtherOperators } from "./watch/other-operators.ts";
 import { askPlatform, type PlatformFacts } from "./watch/platform.ts";
 
@@ -188,27 +188,30 @@ export class Reconciler {
     if (!record.ok) return record;
     const applied = record.value;
     if (!applied.ok) return { refusal: { reason: "FailedToGetPreviousConfigSpec", message: applied.reason } };
-    const nodes = view.nodes();
     const isNew = config.spec?.kubeMacPool !== undefined && applied.spec?.kubeMacPool === undefined;
     const range = await attempt("FailedToApply", this.#existingPoolRange(isNew, signal), signal);
     if (!range.ok) return range;
-    const found = { poolRange: range.value, criSocketPath: criSocketPath(nodes) };
     const otherPool = await attempt("FailedToApply", otherOperators.pool(signal), signal);
     if (!otherPool.ok) return otherPool;
     const recheckAfterMs = otherPool.value?.recheckAfterMs;
-    const previous: Previous = { spec: applied.spec, ...found };
+    const previous: Previous = { spec: applied.spec, poolRange: range.value };
     const lastGood = applied.spec === undefined ? undefined : effectiveSpec(applied.spec, previous, random);
-    const seen = { ...view.facts(), otherMacPool: otherPool.value?.what };
+    const factsOn = (platform: PlatformFacts): Facts => ({
+      ...platform,
+      ...nodeLayouts(view.nodes(), platform.openShift),
+      ...view.facts(),
+      otherMacPool: otherPool.value?.what,
+    });
     const insteadOf = (refusal: ConfigurationRefusal): Decision =>
       lastGood === undefined || this.#platform === undefined
         ? { refusal }
-        : { spec: lastGood, facts: { ...this.#platform, ...seen }, refusal };
+        : { spec: lastGood, facts: factsOn(this.#platform), refusal };
 
     const asking = Promise.resolve(view.platform.facts() ?? askPlatform(this.#options.client, signal));
     const platform = await attempt("FailedToGetOpenShiftNetworkConfig", asking, signal);
     if (!platform.ok) return insteadOf(platform.refusal);
     this.#platform = platform.value;
-    const facts = { ...platform.value, ...seen };
+    const facts = factsOn(platform.value);
     const wrong = wrongIn(config.spec ?? {}, previous, facts);
     if (wrong !== undefined) return insteadOf(wrong);
     const spec = effectiveSpec(config.spec ?? {}, previous, random);

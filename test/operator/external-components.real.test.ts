@@ -43,15 +43,19 @@ describe("the components of other projects on a real API server, with the rights
     cluster = await InstalledOperator.install();
     for (const name of ["node-a", "node-b"]) {
       await cluster.addNode(name);
-      const status = { nodeInfo: { containerRuntimeVersion: "containerd://2.2.2", kubeletVersion: "v1.36.3" } };
-      const patch = { type: "merge" as const, body: { status } };
-      await cluster.admin.patch(RESOURCES.nodes, { name }, patch, { subresource: "status" });
+      await report(name, "v1.36.3");
     }
     cluster.start(SETTINGS);
   });
   afterAll(async () => {
     await cluster?.[Symbol.asyncDispose]();
   });
+
+  async function report(name: string, kubeletVersion: string): Promise<void> {
+    const status = { nodeInfo: { containerRuntimeVersion: "containerd://2.2.2", kubeletVersion } };
+    const patch = { type: "merge" as const, body: { status } };
+    await cluster.admin.patch(RESOURCES.nodes, { name }, patch, { subresource: "status" });
+  }
 
   async function row(name: string): Promise<ComponentStatus | undefined> {
     return (await cluster.config())?.status?.components?.find((candidate) => candidate.name === name);
@@ -135,15 +139,41 @@ describe("the components of other projects on a real API server, with the rights
     await cluster.rollOutUntilAvailable();
   });
 
-  it("multusDynamicNetworks takes the socket of the runtime that the nodes have", async () => {
-    await cluster.applyConfig({ multus: {}, multusDynamicNetworks: {} });
+  it("take directories and the runtime's socket from what the nodes are, say so, and follow when that changes", async () => {
+    await cluster.applyConfig({ linuxBridge: {}, multus: {}, multusDynamicNetworks: {} });
     await cluster.rollOutUntilAvailable();
-    const daemonSet = await cluster.find(RESOURCES.daemonSets, {
-      name: "dynamic-networks-controller-ds",
-      namespace: NAMESPACE,
+    const isMounted = async (name: string, path: string): Promise<boolean> => {
+      const daemonSet = await cluster.find(RESOURCES.daemonSets, { name, namespace: NAMESPACE });
+      return daemonSet?.spec?.template.spec?.volumes?.some(({ hostPath }) => hostPath?.path === path) === true;
+    };
+    const wide = async () => (await cluster.kubectl(["get", "nac", "-o", "wide", "--no-headers"])).stdout;
+    expect(await isMounted("dynamic-networks-controller-ds", "/run/containerd/containerd.sock")).toBe(true);
+    expect((await row("linuxBridge"))?.hostPaths).toEqual(["/opt/cni/bin"]);
+    expect(await wide()).toContain("Kubernetes");
+
+    for (const name of ["node-a", "node-b"]) await report(name, "v1.36.3+k3s1");
+    await cluster.until(async () => (await wide()).includes("k3s"));
+    await cluster.rollOutUntilAvailable();
+    const [plugins, socket] = ["/var/lib/rancher/k3s/data/cni", "/run/k3s/containerd/containerd.sock"];
+    expect(await isMounted("kube-cni-linux-bridge-plugin", plugins)).toBe(true);
+    expect(await isMounted("multus", "/var/lib/rancher/k3s/agent/etc/cni/net.d")).toBe(true);
+    expect(await isMounted("dynamic-networks-controller-ds", socket)).toBe(true);
+    expect((await row("multusDynamicNetworks"))?.hostPaths).toEqual([socket]);
+
+    await cluster.addNode("node-c");
+    await cluster.until(async () => {
+      await cluster.rollOut();
+      return (await row("linuxBridge"))?.message !== undefined && (await cluster.condition("Available")) === "True";
     });
-    const paths = daemonSet?.spec?.template.spec?.volumes?.map(({ hostPath }) => hostPath?.path);
-    expect(paths).toContain("/run/containerd/containerd.sock");
+    expect((await cluster.config())?.status?.distributions).toEqual(["k3s", "Kubernetes"]);
+    expect(await row("linuxBridge")).toMatchObject({
+      phase: "Available",
+      message: `linuxBridge uses ${plugins}, as on most nodes (k3s). node-c (Kubernetes) need /opt/cni/bin: its networks do not work there`,
+    });
+    await cluster.admin.delete(RESOURCES.nodes, { name: "node-c" });
+    for (const name of ["node-a", "node-b"]) await report(name, "v1.36.3");
+    await cluster.until(async () => (await row("linuxBridge"))?.hostPaths?.[0] === "/opt/cni/bin");
+    await cluster.rollOutUntilAvailable();
     await cluster.applyConfig({ multus: {} });
     await cluster.until(async () => (await existing(objectsOf("multusDynamicNetworks"))).length === 0);
   });

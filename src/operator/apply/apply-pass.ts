@@ -2,7 +2,14 @@
 
 import type { KubeObject } from "../../kube/client/resource.ts";
 import type { Clock } from "../../kube/clock.ts";
-import { type Deployed, isOn, missingPrerequisites } from "../components/component.ts";
+import {
+  type Component,
+  type Deployed,
+  hostPathNotes,
+  isOn,
+  missingPrerequisites,
+  type RenderInput,
+} from "../components/component.ts";
 import { COMPONENTS, renderComponent } from "../components/registry.ts";
 import type { EffectiveSpec } from "../config/effective-spec.ts";
 import type { Records } from "../config/records.ts";
@@ -29,14 +36,26 @@ import { appliedKind, isWorkload } from "./applied-kinds.ts";
 import { type Applier, type ApplyResult, messageOf } from "./applier.ts";
 import { ApplyRuns } from "./apply-runs.ts";
 import { foundInventory } from "./found-inventory.ts";
-import { entryFor, type Inventory, type InventoryEntry, identityOf, type ObjectIdentity } from "./inventory.ts";
+import {
+  entriesAfter,
+  entryFor,
+  type Inventory,
+  type InventoryEntry,
+  identityOf,
+  type ObjectIdentity,
+} from "./inventory.ts";
 import { type PlannedObject, planned } from "./plan.ts";
 import type { RemovalResult, Remover } from "./remover.ts";
 
 type ComponentName = ComponentOutcome["name"];
 
 type Rendered = { readonly name: ComponentName } & (
-  | { readonly kind: "objects"; readonly objects: readonly PlannedObject[]; readonly refusalSign: string | undefined }
+  | {
+      readonly kind: "objects";
+      readonly objects: readonly PlannedObject[];
+      readonly component: Component;
+      readonly input: RenderInput;
+    }
   | { readonly kind: "failed"; readonly reason: ConfigurationFailure; readonly message: string }
 );
 
@@ -61,10 +80,8 @@ export interface ApplyPassResult {
   readonly newOtherWriters: readonly string[];
 }
 
-/** Watches wake the operator. This covers what no watch reports: that pods of a removed component are gone. */
-const REMOVAL_RECHECK_MS = 2_000;
-/** The same for a rollout that ended while the webhooks were looked at. */
-const WAITING_RECHECK_MS = 2_000;
+/** For what no watch reports: pods of a removed component are gone, a rollout ended while webhooks were looked at. */
+const RECHECK_MS = 2_000;
 
 export class ApplyPass {
   readonly #options: ApplyPassOptions;
@@ -116,7 +133,8 @@ export class ApplyPass {
     });
     const keep = keysToKeep(wanted, rendered, known);
     const [removal] = await Promise.all([remover.remove(known, keep, signal), ...applying]);
-    await records.saveInventory(withResults(known, results, removal), decoration, signal);
+    const settled = new Map([...results.values()].flatMap((result) => [...result.settled]));
+    await records.saveInventory(entriesAfter(known, removal.gone, settled), decoration, signal);
 
     const outcomes = await Promise.all(rendered.map((component) => this.#outcome(component, results, signal)));
     this.#firstSeen.endRound();
@@ -128,10 +146,11 @@ export class ApplyPass {
       kind: "reconciled",
       components: [...outcomes.filter(isReported), ...removing(rendered, removal), ...recordsOutcome(ofRecords)],
       removalFailures: removal.failures,
+      distributions: [...facts.nodesByLayout.keys()].map(({ distribution }) => distribution),
       workloads: wanted.map(({ object }) => object).filter(isWorkload),
     };
     const workloads = outcomes.flatMap(({ state }) => (state.kind === "deployed" ? state.workloads : []));
-    const waits = removal.waiting.size > 0 ? [REMOVAL_RECHECK_MS] : [];
+    const waits = removal.waiting.size > 0 ? [RECHECK_MS] : [];
     const recheckAfterMs = soonest([...waits, ...workloads.map((workload) => workload.recheckAfterMs)]);
     return { outcome, recheckAfterMs, newOtherWriters };
   }
@@ -147,10 +166,9 @@ export class ApplyPass {
         return { name, kind: "failed", reason: "MissingPrerequisite", message: missing.join("\n") };
       try {
         const deployed = (identity: ObjectIdentity) => this.#deployed(name, identity);
-        const objects = renderComponent(component, { spec, facts, settings, deployed });
-        const refusalSign = component.refusalSign?.(facts);
-        const wanted = objects.map((object) => planned(finished(object, decoration)));
-        return { name, kind: "objects", objects: wanted, refusalSign };
+        const input = { spec, facts, settings, deployed };
+        const objects = renderComponent(component, input).map((object) => planned(finished(object, decoration)));
+        return { name, kind: "objects", objects, component, input };
       } catch (error) {
         return { name, kind: "failed", reason: "FailedToRender", message: messageOf(error) };
       }
@@ -158,13 +176,13 @@ export class ApplyPass {
   }
 
   async #outcome(
-    component: Rendered,
+    rendered: Rendered,
     results: ReadonlyMap<ComponentName, ApplyResult>,
     signal: AbortSignal,
   ): Promise<ComponentOutcome> {
-    const { name } = component;
-    if (component.kind === "failed") {
-      return { name, state: { kind: "failed", reason: component.reason, message: component.message } };
+    const { name } = rendered;
+    if (rendered.kind === "failed") {
+      return { name, state: { kind: "failed", reason: rendered.reason, message: rendered.message } };
     }
     const { failures = [], otherWriters = [], waiting = [] } = results.get(name) ?? {};
     if (failures.length + otherWriters.length > 0) {
@@ -175,7 +193,8 @@ export class ApplyPass {
     const { view } = this.#options;
     const level = view.platform.podSecurityLevel();
     const notListable = view.notListable({ apiVersion: "v1", kind: "Pod" });
-    const workloads = component.objects
+    const { objects, component, input } = rendered;
+    const workloads = objects
       .map(({ object }) => object)
       .filter((object) => isWorkload(object) && (waiting.length === 0 || view.live(identityOf(object)) !== undefined))
       .map((workload) =>
@@ -184,14 +203,14 @@ export class ApplyPass {
           : withoutPods(workload, notListable),
       );
     const explained = await Promise.all(workloads.map((workload) => this.#explain(workload, signal)));
-    const { refusalSign } = component;
+    const refusalSign = component.refusalSign?.(input.facts);
     if (refusalSign !== undefined && explained.every(({ phase }) => phase === "ready")) {
       explained.push(await this.#options.stranded.rolloutOf(name, refusalSign, signal));
     }
-    const awaited = waiting.map(
-      (message): Rollout => ({ phase: "rolling", message, recheckAfterMs: WAITING_RECHECK_MS }),
-    );
-    return { name, state: { kind: "deployed", workloads: [...explained, ...awaited] } };
+    const awaited = waiting.map((message): Rollout => ({ phase: "rolling", message, recheckAfterMs: RECHECK_MS }));
+    const notes = hostPathNotes(component, input).map((note): Rollout => ({ phase: "ready", note }));
+    const hostPaths = component.hostPaths?.(input) ?? [];
+    return { name, state: { kind: "deployed", workloads: [...explained, ...awaited, ...notes] }, hostPaths };
   }
 
   async #explain(workload: Rollout, signal: AbortSignal): Promise<Rollout> {
@@ -263,21 +282,6 @@ function keysToKeep(wanted: readonly WantedObject[], rendered: readonly Rendered
   const failed = new Set<string>(rendered.filter(({ kind }) => kind === "failed").map(({ name }) => name));
   const kept = [...known].filter(([, entry]) => failed.has(entry.component)).map(([key]) => key);
   return new Set([...wanted.map(({ key }) => key), ...kept]);
-}
-
-function withResults(
-  known: Inventory,
-  results: ReadonlyMap<ComponentName, ApplyResult>,
-  removal: RemovalResult,
-): Inventory {
-  const entries = new Map([...known].filter(([key]) => !removal.gone.has(key)));
-  for (const { settled } of results.values()) {
-    for (const [key, fingerprint] of settled) {
-      const entry = entries.get(key);
-      if (entry !== undefined) entries.set(key, { ...entry, fingerprint });
-    }
-  }
-  return entries;
 }
 
 function removing(rendered: readonly Rendered[], removal: RemovalResult): ComponentOutcome[] {

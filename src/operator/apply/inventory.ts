@@ -117,3 +117,17 @@ function canonicalJson(value: unknown): string {
     return Object.fromEntries(Object.entries(nested).sort(([a], [b]) => (a < b ? -1 : 1)));
   });
 }
+
+/** `settled`: fingerprints of what was applied, by key. */
+export function entriesAfter(
+  known: Inventory,
+  gone: ReadonlySet<string>,
+  settled: ReadonlyMap<string, string>,
+): Inventory {
+  const entries = new Map([...known].filter(([key]) => !gone.has(key)));
+  for (const [key, fingerprint] of settled) {
+    const entry = entries.get(key);
+    if (entry !== undefined) entries.set(key, { ...entry, fingerprint });
+  }
+  return entries;
+}

@@ -14,9 +14,6 @@ import type { DaemonSet } from "../../kube/client/built-in-kinds.ts";
 import { type EnvVar, env, type PodOptions } from "../manifests/workload.ts";
 import type { Deployed, RenderInput } from "./component.ts";
 
-export const CNI_CONFIG_DIR = "/etc/cni/net.d";
-export const DEFAULT_CNI_BIN_DIR = "/opt/cni/bin";
-const OPENSHIFT_CNI_BIN_DIR = "/var/lib/cni/bin";
 export const CNI_BIN_DIR_ON_NODE = "CNI_BIN_DIR_ON_NODE";
 export const CNI_PATH = "CNI_PATH";
 const FORMER_MOUNT = "former-cni-bin";
@@ -24,22 +21,22 @@ const MAX_FORMER = 4;
 
 /** A node has one directory of CNI executables, so the setting of linuxBridge holds for every plugin. */
 export function cniBinDir({ spec, facts }: RenderInput): string {
-  return spec.linuxBridge?.cniBinDir || (facts.openShift ? OPENSHIFT_CNI_BIN_DIR : DEFAULT_CNI_BIN_DIR);
+  return spec.linuxBridge?.cniBinDir || facts.layout.cniBinDir;
 }
 
 /**
  * Where multus looks for the plugins of every network, the cluster's first one included: the present directory, former ones with
- * the latest first, and the default one, where most networks put their plugins. A former directory stays: others may have plugins
+ * the latest first, and `usual`, where the networks of the distribution put their plugins. A former directory stays: others may have plugins
  * there that the operator does not know. Where a pod can't start, as on a node that can't have one of them, the present one is
  * left alone.
  */
-export function cniPath(current: string, deployed: Deployed | undefined): string[] {
+export function cniPath(current: string, usual: string, deployed: Deployed | undefined): string[] {
   const present = posix.resolve(current);
   if (deployed?.cannotStart) return [present];
   const known = (variablesOf(deployed).get(CNI_PATH) ?? "").split(":").filter((path) => path !== "");
   if (known[0] === present) return known;
-  const former = known.filter((path) => path !== DEFAULT_CNI_BIN_DIR).slice(0, MAX_FORMER);
-  return [...new Set([present, ...former, DEFAULT_CNI_BIN_DIR])];
+  const former = known.filter((path) => path !== usual).slice(0, MAX_FORMER);
+  return [...new Set([present, ...former, usual])];
 }
 
 /**

@@ -9,7 +9,7 @@ import type { KubeObject } from "../../kube/client/resource.ts";
 import type { ObjectIdentity } from "../apply/inventory.ts";
 import type { EffectiveSpec } from "../config/effective-spec.ts";
 import type { OperatorSettings } from "../config/settings.ts";
-import type { Rollout } from "../status/rollout.ts";
+import { named, type Rollout } from "../status/rollout.ts";
 import type { Facts } from "../watch/facts.ts";
 
 /** A workload as it is now. */
@@ -51,6 +51,10 @@ export interface Component {
    * calls for every pod.
    */
   readonly refusalSign?: (facts: Facts) => string | undefined;
+  /** What its pods mount of the nodes that distributions have in different places. */
+  readonly hostPaths?: (input: RenderInput) => readonly string[];
+  /** What works now and may not for long: one sentence each. */
+  readonly warnings?: (input: RenderInput) => readonly string[];
   /** One sentence where another installation does the same work: then nothing is touched. */
   readonly otherInstallation?: (facts: Facts) => string | undefined;
   /** Throws one sentence for the status when something that it needs is not given. */
@@ -69,6 +73,21 @@ export function missingPrerequisites({ prerequisites = [] }: Component, facts: F
 
 export function isOn(component: Component, spec: NetworkAddonsConfigSpec | EffectiveSpec): boolean {
   return component.standing === true || spec[component.name as keyof NetworkAddonsConfigSpec] !== undefined;
+}
+
+/** What of its host paths may not last, and one sentence for each distribution whose nodes have them elsewhere. Pure. */
+export function hostPathNotes({ name, hostPaths = () => [], warnings }: Component, input: RenderInput): string[] {
+  const { layout, nodesByLayout } = input.facts;
+  const own = hostPaths(input);
+  const others = [...nodesByLayout].flatMap(([other, nodes]) => {
+    const theirs = hostPaths({ ...input, facts: { ...input.facts, layout: other } });
+    if (theirs.every((path) => own.includes(path))) return [];
+    return [
+      `${name} uses ${own.join(" and ")}, as on most nodes (${layout.distribution}). ${named(nodes)} (${other.distribution}) ` +
+        `need ${theirs.join(" and ")}: its networks do not work there`,
+    ];
+  });
+  return [...(warnings?.(input) ?? []), ...others];
 }
 
 /** Environment with the lifetimes of certificates, for the process that rotates them. */

@@ -1,7 +1,9 @@
 /** linuxBridge: the CNI plugins on every node, the bridge-marker, the injection of bridge resources. */
 
+import { posix } from "node:path";
 import { IDLE_NODE_FLAGS } from "../../api/image.ts";
 import { NETWORK_ADDONS_CONFIGS } from "../../api/kinds.ts";
+import { K3S_CURRENT, K3S_CURRENT_TEXT } from "../../api/linux-bridge-config.ts";
 import { LINUX_BRIDGE_DAEMON_SET } from "../../api/names.ts";
 import { NETNS_DIRECTORIES } from "../../api/netns-directories.ts";
 import { INSTALLER_HEALTH_PORT, INSTALLER_METRICS_PORT } from "../../api/node-ports.ts";
@@ -27,6 +29,8 @@ const EVENTS_NAMESPACE = "default";
 
 export const linuxBridge: Component = {
   name: "linuxBridge",
+  hostPaths: (input) => [cniBinDir(input)],
+  warnings: (input) => (`${posix.resolve(cniBinDir(input))}/`.startsWith(`${K3S_CURRENT}/`) ? [K3S_CURRENT_TEXT] : []),
   render: (input) => [...installerObjects(input), ...bridgeMarkerObjects(input), ...linuxBridgeWebhookObjects(input)],
 };
 

@@ -18,7 +18,11 @@ const NAME = "macvtap-cni";
 const LABELS = { app: NAME };
 const DEVICE_PLUGINS = "/var/lib/kubelet/device-plugins";
 
-export const macvtap: Component = { name: "macvtap", render: objects };
+export const macvtap: Component = {
+  name: "macvtap",
+  hostPaths: (input) => [cniBinDir(input)],
+  render: objects,
+};
 
 function objects(input: RenderInput): KubeObject[] {
   const namespace = input.settings.operandNamespace;

@@ -25,12 +25,13 @@ const DEFAULT_CRI_SOCKET = "/run/crio/crio.sock";
 
 export const multusDynamicNetworks: Component = {
   name: "multusDynamicNetworks",
+  hostPaths: (input) => (input.facts.openShift ? [] : [criSocketOf(input)]),
   render: (input) => (input.facts.openShift ? [] : objects(input)),
 };
 
 function objects(input: RenderInput): KubeObject[] {
   const namespace = input.settings.operandNamespace;
-  const criSocket = input.spec.multusDynamicNetworks?.hostCRISocketPath || DEFAULT_CRI_SOCKET;
+  const criSocket = criSocketOf(input);
   const configMap = controllerConfig(input, criSocket);
   return [
     ...identityObjects({
@@ -46,6 +47,10 @@ function objects(input: RenderInput): KubeObject[] {
     configMap,
     daemonSet(input, configMap, criSocket),
   ];
+}
+
+function criSocketOf({ spec, facts }: RenderInput): string {
+  return spec.multusDynamicNetworks?.hostCRISocketPath || facts.criSocket || DEFAULT_CRI_SOCKET;
 }
 
 function controllerConfig(input: RenderInput, criSocket: string): KubeObject {

@@ -9,7 +9,7 @@ import type { KubeObject } from "../../kube/client/resource.ts";
 import { warningPolicy } from "../manifests/admission-policy.ts";
 import { identityObjects, READ, READ_CONFIG, rule } from "../manifests/rbac.ts";
 import { env, fieldEnv } from "../manifests/workload.ts";
-import { CNI_CONFIG_DIR, CNI_PATH, cniBinDir, cniPath, DEFAULT_CNI_BIN_DIR } from "./cni-directories.ts";
+import { CNI_PATH, cniBinDir, cniPath } from "./cni-directories.ts";
 import type { Component, RenderInput } from "./component.ts";
 import {
   ANY_HOST_FILES,
@@ -20,7 +20,7 @@ import {
   PRIVILEGED,
   ROOT_POD,
 } from "./external-component.ts";
-import { multusSidecar, RESULT_DIR } from "./multus-sidecar.ts";
+import { MOUNTED_CNI_CONFIG_DIR, multusSidecar, RESULT_DIR } from "./multus-sidecar.ts";
 import { NETWORK_ATTACHMENT_DEFINITION_CRD } from "./network-plumbing-crds.ts";
 
 const NAME = "multus";
@@ -29,6 +29,8 @@ const CONFIG_FILE = "daemon-config.json";
 const LABELS = { tier: "node", app: NAME };
 const SELECTOR = { name: "kube-multus-ds-amd64" };
 const PROGRAMS = "/usr/src/multus-cni/bin";
+/** Where the daemon looks for plugins unless it is told. */
+const DAEMON_BIN_DIR = "/opt/cni/bin";
 /** The directory of the daemon's socket on the nodes. Other components talk to the daemon. */
 export const MULTUS_SOCKET_DIR = "/run/multus";
 /** The daemon's own directory for its configuration. */
@@ -46,13 +48,14 @@ export const ATTACHING_RIGHTS = [
 export const multus: Component = {
   name: "multus",
   refusalSign: ({ openShift }) => (openShift ? undefined : "CmdAdd (shim)"),
+  hostPaths: (input) => (input.facts.openShift ? [] : [cniBinDir(input), input.facts.layout.cniConfigDir]),
   render: (input) => (input.facts.openShift ? [] : objects(input)),
 };
 
 function objects(input: RenderInput): KubeObject[] {
   const namespace = input.settings.operandNamespace;
   const identity = { apiVersion: "apps/v1", kind: "DaemonSet", namespace, name: NAME };
-  const path = cniPath(cniBinDir(input), input.deployed(identity));
+  const path = cniPath(cniBinDir(input), input.facts.layout.cniBinDir, input.deployed(identity));
   const configMap = daemonConfig(input, path);
   return [
     NETWORK_ATTACHMENT_DEFINITION_CRD,
@@ -106,17 +109,18 @@ function daemonConfig(input: RenderInput, path: readonly string[]): KubeObject {
     cniVersion: "0.3.1",
     logLevel: "verbose",
     logToStderr: true,
-    cniConfigDir: `/host${CNI_CONFIG_DIR}`,
+    cniConfigDir: MOUNTED_CNI_CONFIG_DIR,
     // It delegates to the first configuration in this directory and writes its own before it.
     multusConfigFile: "auto",
-    multusAutoconfigDir: `/host${CNI_CONFIG_DIR}`,
+    multusAutoconfigDir: MOUNTED_CNI_CONFIG_DIR,
     socketDir: `/host${MULTUS_SOCKET_DIR}/`,
-    ...(binDir === DEFAULT_CNI_BIN_DIR ? {} : { binDir }),
+    ...(binDir === DAEMON_BIN_DIR ? {} : { binDir }),
   };
   return jsonConfigMap(input, { name: CONFIG_MAP, labels: LABELS, file: CONFIG_FILE }, config);
 }
 
 function daemonSet(input: RenderInput, configMap: KubeObject, path: readonly string[]): KubeObject {
+  const { layout } = input.facts;
   const binVolume = (index: number): string => (index === 0 ? "cnibin" : `cnibin-${index}`);
   // Under the node's own paths, because the plugins are called by them.
   const binMounts = path.map((directory, index) => ({ name: binVolume(index), mountPath: directory }));
@@ -157,7 +161,7 @@ function daemonSet(input: RenderInput, configMap: KubeObject, path: readonly str
           // It changes its root, enters network namespaces and runs plugins with every right.
           securityContext: PRIVILEGED,
           volumeMounts: [
-            { name: "cni", mountPath: `/host${CNI_CONFIG_DIR}` },
+            { name: "cni", mountPath: MOUNTED_CNI_CONFIG_DIR },
             ...binMounts,
             { name: "host-run", mountPath: "/host/run" },
             { name: "host-var-lib-cni-multus", mountPath: "/var/lib/cni/multus" },
@@ -170,13 +174,13 @@ function daemonSet(input: RenderInput, configMap: KubeObject, path: readonly str
         }),
       ],
       volumes: [
-        hostVolume("cni", CNI_CONFIG_DIR, "DirectoryOrCreate"),
+        hostVolume("cni", layout.cniConfigDir, "DirectoryOrCreate"),
         ...path.map((directory, index) => hostVolume(binVolume(index), directory, "DirectoryOrCreate")),
         hostVolume("hostroot", "/", "Directory"),
         hostVolume("host-run", "/run", "Directory"),
         hostVolume("host-var-lib-cni-multus", "/var/lib/cni/multus", "DirectoryOrCreate"),
         hostVolume("host-var-lib-cni-results", RESULT_DIR, "DirectoryOrCreate"),
-        hostVolume("host-var-lib-kubelet", "/var/lib/kubelet", "Directory"),
+        hostVolume("host-var-lib-kubelet", layout.kubeletDir, "Directory"),
         hostVolume("host-run-k8s-cni-cncf-io", "/run/k8s.cni.cncf.io", "DirectoryOrCreate"),
         hostVolume("host-run-netns", "/var/run/netns", "DirectoryOrCreate"),
         {

@@ -19,7 +19,11 @@ const HEALTH_SECONDS = 60;
 /** The marker keeps the file fresh from when it has found the socket. On a node without Open vSwitch it waits for that. */
 const IS_FRESH = '[ ! -e /tmp/healthy ] || [ -n "$(find /tmp/healthy -mmin -2)" ]';
 
-export const ovs: Component = { name: "ovs", render: objects };
+export const ovs: Component = {
+  name: "ovs",
+  hostPaths: (input) => [cniBinDir(input)],
+  render: objects,
+};
 
 function objects(input: RenderInput): KubeObject[] {
   const namespace = input.settings.operandNamespace;

@@ -56,7 +56,7 @@ export function renderEverything(
   facts = EVERY_FACT,
 ): KubeObject[] {
   const asked = Object.fromEntries(COMPONENTS.filter(({ standing }) => !standing).map(({ name }) => [name, {}]));
-  const spec = effectiveSpec(asked, { spec: undefined, poolRange: undefined, criSocketPath: undefined }, () => 0);
+  const spec = effectiveSpec(asked, { spec: undefined, poolRange: undefined }, () => 0);
   const componentImages = {
     ...Object.fromEntries(COMPONENT_IMAGES.map((variable) => [variable, variable])),
     ...settings.componentImages,

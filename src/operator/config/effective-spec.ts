@@ -1,6 +1,6 @@
 /**
  * The spec with its defaults. Defaults are in memory and in the applied ConfigMap, never in the user's object. The random
- * MAC range, the pull policy and what was found on the nodes come from the previously applied spec, once chosen. Pure.
+ * MAC range and the pull policy come from the previously applied spec, once chosen. Pure.
  */
 
 import { formatMac, macFromNumber, parseMac } from "../../api/mac.ts";
@@ -34,8 +34,6 @@ export interface Previous {
   readonly spec: NetworkAddonsConfigSpec | undefined;
   /** Range of an existing MACPool `default`, or of a predecessor's pool. Used if the stored spec has none. */
   readonly poolRange: PoolRange | undefined;
-  /** Socket of the container runtime, where the nodes report which one they have. */
-  readonly criSocketPath: string | undefined;
 }
 
 type DynamicNetworks = NonNullable<NetworkAddonsConfigSpec["multusDynamicNetworks"]>;
@@ -113,7 +111,7 @@ function poolRange(
 
 function dynamicNetworks(asked: DynamicNetworks, previous: Previous): DynamicNetworks {
   const before = previous.spec?.multusDynamicNetworks?.hostCRISocketPath;
-  const hostCRISocketPath = asked.hostCRISocketPath || before || previous.criSocketPath;
+  const hostCRISocketPath = asked.hostCRISocketPath || before;
   return hostCRISocketPath === undefined ? {} : { hostCRISocketPath };
 }
 

@@ -57,9 +57,7 @@ export function verdicts(outcome: Exclude<Outcome, StandingBack>): Verdict[] {
       { type: "Available", status: "False", reason: "Startup", message: "Configuration is in process" },
     ];
   }
-  const notes = workloads.flatMap((workload) =>
-    workload.phase === "ready" && workload.note !== undefined ? [workload.note] : [],
-  );
+  const notes = notesOf(workloads);
   return [
     degraded,
     progress,
@@ -72,7 +70,12 @@ export function componentRows(components: readonly ComponentOutcome[]): Componen
   return components.map(row);
 }
 
-function row({ name, state }: ComponentOutcome): ComponentStatus {
+function row(component: ComponentOutcome): ComponentStatus {
+  const { hostPaths = [] } = component;
+  return { ...phaseOf(component), ...(hostPaths.length === 0 ? {} : { hostPaths: [...hostPaths] }) };
+}
+
+function phaseOf({ name, state }: ComponentOutcome): ComponentStatus {
   if (state.kind === "failed") return { name, phase: "Degraded", reason: state.reason, message: state.message };
   if (state.kind === "removing") return { name, phase: "Removing", reason: "Removing", message: state.message };
   const troubled = state.workloads.filter(({ phase }) => phase === "failing" || phase === "missing");
@@ -82,7 +85,14 @@ function row({ name, state }: ComponentOutcome): ComponentStatus {
   }
   const rolling = state.workloads.filter(({ phase }) => phase === "rolling");
   if (rolling.length > 0) return { name, phase: "Progressing", reason: "Deploying", message: lines(rolling) };
-  return { name, phase: "Available" };
+  const notes = notesOf(state.workloads);
+  return { name, phase: "Available", ...(notes.length === 0 ? {} : { message: notes.join("\n") }) };
+}
+
+function notesOf(workloads: readonly Rollout[]): string[] {
+  return workloads.flatMap((workload) =>
+    workload.phase === "ready" && workload.note !== undefined ? [workload.note] : [],
+  );
 }
 
 function progressing(workloads: readonly Rollout[]): Verdict {

@@ -8,6 +8,8 @@ import type { Rollout } from "./rollout.ts";
 export interface ComponentOutcome {
   /** `records`: the operator's own. */
   readonly name: Component["name"] | "records";
+  /** What its pods mount of the nodes that distributions have in different places. */
+  readonly hostPaths?: readonly string[];
   readonly state:
     | { readonly kind: "deployed"; readonly workloads: readonly Rollout[] }
     | { readonly kind: "failed"; readonly reason: ConfigurationFailure; readonly message: string }
@@ -26,6 +28,8 @@ export interface Reconciled {
   readonly kind: "reconciled";
   readonly components: readonly ComponentOutcome[];
   readonly removalFailures: readonly string[];
+  /** What nodes are, most nodes first. */
+  readonly distributions: readonly string[];
   /** Rendered Deployments and DaemonSets. */
   readonly workloads: readonly KubeObject[];
 }

@@ -235,7 +235,8 @@ function lostNodes(pods: readonly Pod[], nodes: readonly Node[]): string[] {
   });
 }
 
-function named(nodes: readonly string[]): string {
+/** Of nodes. */
+export function named(nodes: readonly string[]): string {
   const sorted = [...nodes].sort();
   const more = sorted.length - MAX_NAMED_NODES;
   return `${sorted.slice(0, MAX_NAMED_NODES).join(", ")}${more > 0 ? ` and ${more} more nodes` : ""}`;

@@ -32,6 +32,7 @@ export function nextStatus({ outcome, previous, generation, version, nowMs }: St
     ...(generation === undefined ? {} : { observedGeneration: generation }),
     conditions: wanted.map((verdict) => condition(verdict, previous?.conditions, now)),
     containers: reconciled?.workloads.flatMap(containersOf) ?? previous?.containers ?? [],
+    ...distributionsOf(reconciled ?? previous),
     components: reconciled === undefined ? (previous?.components ?? []) : componentRows(reconciled.components),
   };
 }
@@ -51,6 +52,10 @@ function standingBackStatus(
   const missing = find(kept, "Available") === undefined ? [condition(unknown, undefined, now)] : [];
   const versions = isReported ? {} : { operatorVersion: version, targetVersion: version };
   return { ...previous, ...versions, conditions: [...kept, ...missing, ...own] };
+}
+
+function distributionsOf({ distributions = [] }: { readonly distributions?: readonly string[] } = {}) {
+  return distributions.length === 0 ? {} : { distributions: [...distributions] };
 }
 
 /** Undefined if nothing was brought about: then what was said about containers and components stands. */
@@ -167,14 +172,16 @@ function essence(status: NetworkAddonsConfigStatus | undefined): unknown {
     entry.name,
     entry.image,
   ]);
-  const components = (status.components ?? []).map(({ name, phase, reason, message }) => [
+  const components = (status.components ?? []).map(({ name, phase, reason, message, hostPaths }) => [
     name,
     phase,
     reason ?? "",
     message ?? "",
+    hostPaths ?? [],
   ]);
-  const { operatorVersion, targetVersion, observedVersion, observedGeneration } = status;
-  return [operatorVersion, targetVersion, observedVersion, observedGeneration, conditions, containers, components];
+  const { operatorVersion, targetVersion, observedVersion, observedGeneration, distributions = [] } = status;
+  const versions = [operatorVersion, targetVersion, observedVersion, observedGeneration];
+  return [...versions, conditions, containers, components, distributions];
 }
 
 function find(conditions: readonly NetworkAddonsCondition[] | undefined, type: string) {

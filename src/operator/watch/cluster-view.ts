@@ -21,6 +21,7 @@ import type { OperatorSettings } from "../config/settings.ts";
 import { CONSTRAINTS_DEFINITION } from "../manifests/security-context-constraints.ts";
 import { isReady } from "../status/pod-trouble.ts";
 import type { Facts } from "./facts.ts";
+import { isLaidOutLike, type NodeLayouts } from "./node-layout.ts";
 import { NOT_LISTABLE_WAIT_MS, notListableText, type WatchingInformer } from "./not-listable.ts";
 import { type PlatformFacts, PlatformView } from "./platform.ts";
 import { selectorLabels, slimNode, slimPod } from "./slim.ts";
@@ -91,7 +92,7 @@ export class ClusterView {
     this.#nodes.on({
       add: soon,
       update: (node, old) => {
-        if (isReady(node) !== isReady(old)) soon();
+        if (isReady(node) !== isReady(old) || !isLaidOutLike(node, old)) soon();
       },
       delete: soon,
     });
@@ -168,8 +169,8 @@ export class ClusterView {
     return this.#pods.list();
   }
 
-  /** All but what only the platform itself says. */
-  facts(): Omit<Facts, keyof PlatformFacts> {
+  /** All but what only the platform and the nodes say of themselves. */
+  facts(): Omit<Facts, keyof PlatformFacts | keyof NodeLayouts> {
     const definitions = this.platform.served();
     const optional = APPLIED_KINDS.filter((kind) => kind.optional).flatMap(({ resource }) => this.#of(resource));
     return {

@@ -1,5 +1,7 @@
+import { NO_NODES, type NodeLayouts } from "./node-layout.ts";
+
 /** What rendering needs to know about the cluster. Detected anew all the time, never read once. */
-export interface Facts {
+export interface Facts extends NodeLayouts {
   /** Nodes that exist, ready or not. */
   readonly nodeCount: number;
   /** On OpenShift some components come with the platform. */
@@ -19,6 +21,7 @@ export interface Facts {
 }
 
 export const NO_FACTS: Facts = {
+  ...NO_NODES,
   nodeCount: 0,
   openShift: false,
   securityContextConstraints: false,

@@ -3,13 +3,15 @@
 import type { CustomResourceDefinition, Namespace, Node, Pod } from "../../kube/client/built-in-kinds.ts";
 import type { KubeObject } from "../../kube/client/resource.ts";
 import { isWorkload } from "../apply/applied-kinds.ts";
+import { LAYOUT_LABELS } from "./node-layout.ts";
 
 export function slimNode(node: Node): Node {
-  const { name, uid, resourceVersion } = node.metadata;
-  const { containerRuntimeVersion, kubeletVersion } = node.status?.nodeInfo ?? {};
+  const { name, uid, resourceVersion, labels: all = {} } = node.metadata;
+  const labels = Object.fromEntries(Object.entries(all).filter(([key]) => LAYOUT_LABELS.includes(key)));
+  const { containerRuntimeVersion, kubeletVersion, osImage } = node.status?.nodeInfo ?? {};
   const conditions = conditionsOf(node).filter(({ type }) => type === "Ready");
-  const nodeInfo = { containerRuntimeVersion, kubeletVersion };
-  return { metadata: { name, uid, resourceVersion }, status: { conditions, nodeInfo } } as Node;
+  const nodeInfo = { containerRuntimeVersion, kubeletVersion, osImage };
+  return { metadata: { name, uid, resourceVersion, labels }, status: { conditions, nodeInfo } } as Node;
 }
 
 export function slimDefinition(definition: CustomResourceDefinition): CustomResourceDefinition {

@@ -24,7 +24,7 @@ function render(
   nodeCount = 2,
   deployed = NOTHING_DEPLOYED,
 ): KubeObject[] {
-  const spec = effectiveSpec(asked, { spec: undefined, poolRange: undefined, criSocketPath: undefined }, () => 0);
+  const spec = effectiveSpec(asked, { spec: undefined, poolRange: undefined }, () => 0);
   const component = COMPONENTS.find((candidate) => candidate.name === name);
   return [
     ...(component?.render?.({ spec, facts: { ...EVERY_FACT, nodeCount }, settings: DEFAULT_SETTINGS, deployed }) ?? []),
@@ -43,7 +43,7 @@ function renderPlaced(tolerations: NonNullable<Placement["tolerations"]>): KubeO
     kubevirtIpamController: {},
     placementConfiguration: { infra: { tolerations } },
   };
-  const spec = effectiveSpec(asked, { spec: undefined, poolRange: undefined, criSocketPath: undefined }, () => 0);
+  const spec = effectiveSpec(asked, { spec: undefined, poolRange: undefined }, () => 0);
   const componentImages = Object.fromEntries(COMPONENT_IMAGES.map((variable) => [variable, "image"]));
   const settings = { ...DEFAULT_SETTINGS, componentImages };
   const input = { spec, facts: EVERY_FACT, settings, deployed: NOTHING_DEPLOYED };

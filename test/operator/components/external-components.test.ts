@@ -10,6 +10,7 @@ import { COMPONENT_IMAGES, type ComponentImages } from "../../../src/operator/co
 import { effectiveSpec } from "../../../src/operator/config/effective-spec.ts";
 import { DEFAULT_SETTINGS } from "../../../src/operator/config/settings.ts";
 import { type Facts, NO_FACTS } from "../../../src/operator/watch/facts.ts";
+import { nodeLayouts } from "../../../src/operator/watch/node-layout.ts";
 
 type Workload = Deployment | DaemonSet;
 
@@ -29,7 +30,7 @@ function component(name: string) {
 }
 
 function render(name: string, more: NetworkAddonsConfigSpec = {}, facts: Partial<Facts> = {}, images = IMAGES) {
-  const nothing = { spec: undefined, poolRange: undefined, criSocketPath: undefined };
+  const nothing = { spec: undefined, poolRange: undefined };
   const spec = effectiveSpec({ ...ALL, ...more }, nothing, () => 0);
   const settings = { ...DEFAULT_SETTINGS, componentImages: images };
   const input = { spec, settings, facts: { ...NO_FACTS, nodeCount: 2, ...facts }, deployed: NOTHING_DEPLOYED };
@@ -53,7 +54,7 @@ describe("the components of other projects", () => {
   });
 
   it("render on OpenShift what the platform does not bring", async () => {
-    const rendered = (name: string) => render(name, {}, { openShift: true });
+    const rendered = (name: string) => render(name, {}, { openShift: true, ...nodeLayouts([], true) });
     expect(["multus", "multusDynamicNetworks"].flatMap(rendered)).toEqual([]);
     const platform = text(rendered("kubevirtIpamController"));
     await expect(platform).toMatchFileSnapshot("../../golden/kubevirtIpamController-openshift.yaml");
@@ -163,14 +164,21 @@ describe("the components of other projects", () => {
       const object: KubeObject = { metadata: {}, spec };
       return { object, rollout: { phase: "ready" }, cannotStart };
     };
-    expect(cniPath("/opt/cni/bin", undefined)).toEqual(["/opt/cni/bin"]);
-    expect(cniPath("/run/a/", deployed(["/opt/cni/bin"]))).toEqual(["/run/a", "/opt/cni/bin"]);
-    expect(cniPath("/run/b", deployed(["/run/a", "/opt/cni/bin"]))).toEqual(["/run/b", "/run/a", "/opt/cni/bin"]);
+    expect(cniPath("/opt/cni/bin", "/opt/cni/bin", undefined)).toEqual(["/opt/cni/bin"]);
+    expect(cniPath("/run/a/", "/opt/cni/bin", deployed(["/opt/cni/bin"]))).toEqual(["/run/a", "/opt/cni/bin"]);
+    expect(cniPath("/run/b", "/opt/cni/bin", deployed(["/run/a", "/opt/cni/bin"]))).toEqual([
+      "/run/b",
+      "/run/a",
+      "/opt/cni/bin",
+    ]);
     const many = ["/run/1", "/run/2", "/run/3", "/run/4", "/run/5", "/opt/cni/bin"];
-    expect(cniPath("/run/0", deployed(many))).toEqual(["/run/0", ...many.slice(0, 4), "/opt/cni/bin"]);
+    expect(cniPath("/run/0", "/opt/cni/bin", deployed(many))).toEqual(["/run/0", ...many.slice(0, 4), "/opt/cni/bin"]);
+    const k3s = "/var/lib/rancher/k3s/data/cni";
+    expect(cniPath(k3s, k3s, undefined)).toEqual([k3s]);
+    expect(cniPath("/run/a", k3s, undefined)).toEqual(["/run/a", k3s]);
     // A node that can't have one of them gets the present one alone, and keeps it when it could start with that.
-    expect(cniPath("/run/a", deployed(["/run/a", "/opt/cni/bin"], true))).toEqual(["/run/a"]);
-    expect(cniPath("/run/a", deployed(["/run/a"]))).toEqual(["/run/a"]);
+    expect(cniPath("/run/a", "/opt/cni/bin", deployed(["/run/a", "/opt/cni/bin"], true))).toEqual(["/run/a"]);
+    expect(cniPath("/run/a", "/opt/cni/bin", deployed(["/run/a"]))).toEqual(["/run/a"]);
 
     const [multus] = workloads(render("multus", { linuxBridge: { cniBinDir: "/run/a" } })).map(podOf);
     const [daemon] = multus?.containers ?? [];

@@ -10,7 +10,7 @@ import { EVERY_FACT } from "../../../src/operator/watch/facts.ts";
 
 /** What the webhook's process reads from the environment that is rendered for it. */
 function settingsFor(linuxBridge: NonNullable<NetworkAddonsConfigSpec["linuxBridge"]>, openShift = false) {
-  const before = { spec: undefined, poolRange: undefined, criSocketPath: undefined };
+  const before = { spec: undefined, poolRange: undefined };
   const spec = effectiveSpec({ linuxBridge }, before, () => 0);
   const facts = { ...EVERY_FACT, openShift };
   const objects = linuxBridgeWebhookObjects({ spec, facts, settings: DEFAULT_SETTINGS, deployed: NOTHING_DEPLOYED });

@@ -10,7 +10,7 @@ import type { Rule } from "../../../src/operator/manifests/rbac.ts";
 import { EVERY_FACT } from "../../../src/operator/watch/facts.ts";
 
 function rendered(nadLint?: NadLint) {
-  const before = { spec: undefined, poolRange: undefined, criSocketPath: undefined };
+  const before = { spec: undefined, poolRange: undefined };
   const linuxBridge = nadLint === undefined ? {} : { nadLint };
   const spec = effectiveSpec({ linuxBridge }, before, () => 0);
   const input = { spec, facts: EVERY_FACT, settings: DEFAULT_SETTINGS, deployed: NOTHING_DEPLOYED };

@@ -4,7 +4,7 @@ import { parseRange, rangeSize } from "../../../src/api/mac-range.ts";
 import type { NetworkAddonsConfigSpec } from "../../../src/api/network-addons-config.ts";
 import { effectiveSpec, type Previous, unsafeChanges } from "../../../src/operator/config/effective-spec.ts";
 
-const NOTHING: Previous = { spec: undefined, poolRange: undefined, criSocketPath: undefined };
+const NOTHING: Previous = { spec: undefined, poolRange: undefined };
 const fill = (spec: NetworkAddonsConfigSpec, previous = NOTHING, random = () => 0.5) =>
   effectiveSpec(spec, previous, random);
 const previously = (spec: NetworkAddonsConfigSpec): Previous => ({ ...NOTHING, spec });
@@ -53,15 +53,13 @@ describe("the effective spec", () => {
     expect(fill({ linuxBridge: {} })).not.toHaveProperty("kubeMacPool");
   });
 
-  it("takes the runtime's socket that was asked for, else applied before, else found on the nodes", () => {
-    const found = { ...NOTHING, criSocketPath: "/run/containerd/containerd.sock" };
-    const before = { ...found, spec: { multusDynamicNetworks: { hostCRISocketPath: "/run/crio/crio.sock" } } };
+  it("takes the runtime's socket that was asked for, else applied before", () => {
+    const before = { ...NOTHING, spec: { multusDynamicNetworks: { hostCRISocketPath: "/run/crio/crio.sock" } } };
     const socket = (asked: string, previous: Previous) =>
       fill({ multus: {}, multusDynamicNetworks: { hostCRISocketPath: asked } }, previous).multusDynamicNetworks;
     const asked = "/run/k3s/containerd/containerd.sock";
     expect(socket(asked, before)).toEqual({ hostCRISocketPath: asked });
     expect(socket("", before)).toEqual({ hostCRISocketPath: "/run/crio/crio.sock" });
-    expect(socket("", found)).toEqual({ hostCRISocketPath: "/run/containerd/containerd.sock" });
     expect(socket("", NOTHING)).toEqual({});
     expect(fill({ multus: {} }, before)).not.toHaveProperty("multusDynamicNetworks");
   });

@@ -9,6 +9,7 @@ import { DEFAULT_SETTINGS } from "../../../src/operator/config/settings.ts";
 import { constraintsFor } from "../../../src/operator/manifests/security-context-constraints.ts";
 import { release } from "../../../src/operator/release.ts";
 import { EVERY_FACT, type Facts } from "../../../src/operator/watch/facts.ts";
+import { nodeLayouts } from "../../../src/operator/watch/node-layout.ts";
 import { type Constraints, RESTRICTED_V2, tightened, violations } from "../support/scc-admission.ts";
 
 type Workload = Deployment | DaemonSet;
@@ -110,7 +111,9 @@ describe("where the API server knows SecurityContextConstraints", () => {
 
   it("OpenShift gets what its golden file says, besides what every cluster gets", async () => {
     const plain = new Set(OBJECTS.map((object) => text([object])));
-    const differs = render({ openShift: true }).filter((object) => !plain.has(text([object])));
+    const differs = render({ openShift: true, ...nodeLayouts([], true) }).filter(
+      (object) => !plain.has(text([object])),
+    );
     await expect(text(differs)).toMatchFileSnapshot("../../golden/openshift.yaml");
   });
 });

@@ -4,7 +4,13 @@ import type { Outcome } from "../../../src/operator/status/outcome.ts";
 import { announcements, isSameStatus, nextStatus } from "../../../src/operator/status/status.ts";
 
 const T0 = Date.parse("2026-01-01T00:00:00Z");
-const AVAILABLE: Outcome = { kind: "reconciled", components: [], removalFailures: [], workloads: [] };
+const AVAILABLE: Outcome = {
+  kind: "reconciled",
+  components: [],
+  removalFailures: [],
+  distributions: [],
+  workloads: [],
+};
 const forWhom = (message: string): Outcome => ({ kind: "standing-back", message });
 
 function next(outcome: Outcome, previous?: NetworkAddonsConfigStatus, generation = 1) {

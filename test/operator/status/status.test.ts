@@ -7,7 +7,7 @@ import { announcements, componentsInTrouble, isSameStatus, nextStatus } from "..
 const T0 = Date.parse("2026-01-01T00:00:00Z");
 
 function reconciled(components: readonly ComponentOutcome[], removalFailures: readonly string[] = []): Outcome {
-  return { kind: "reconciled", components, removalFailures, workloads: [] };
+  return { kind: "reconciled", components, removalFailures, distributions: [], workloads: [] };
 }
 
 function deployed(...workloads: readonly Rollout[]): ComponentOutcome {
@@ -42,6 +42,22 @@ describe("the status", () => {
     });
     expect(status).toMatchObject({ operatorVersion: "1.2.3", targetVersion: "1.2.3", observedVersion: "1.2.3" });
     expect(status.components).toEqual([{ name: "linuxBridge", phase: "Available" }]);
+  });
+
+  it("says what the nodes are, and what each component mounts of them, until that is known anew", () => {
+    const noted = deployed({ phase: "ready", note: "node-t (Talos) need /opt/cni/bin" });
+    const rows: ComponentOutcome[] = [{ ...noted, hostPaths: ["/var/lib/rancher/k3s/data/cni"] }];
+    const outcome = { ...(reconciled(rows) as Reconciled), distributions: ["k3s", "Talos"] };
+    const status = next(outcome);
+    expect(status.distributions).toEqual(["k3s", "Talos"]);
+    const message = "node-t (Talos) need /opt/cni/bin";
+    expect(status.components).toEqual([
+      { name: "linuxBridge", phase: "Available", message, hostPaths: ["/var/lib/rancher/k3s/data/cni"] },
+    ]);
+    expect(brief(status).Available).toEqual(["True", undefined, message]);
+    expect(next(REFUSED, status).distributions).toEqual(["k3s", "Talos"]);
+    expect(isSameStatus(status, { ...status, distributions: ["k3s"] })).toBe(false);
+    expect(isSameStatus(status, { ...status, components: next(reconciled([noted])).components ?? [] })).toBe(false);
   });
 
   it("is available at once when nothing is asked for", () => {

@@ -84,7 +84,7 @@ describe("the rules", () => {
         ...{ caRotateInterval: "100h0m0s", certRotateInterval: "50h0m0s" },
         ...{ caOverlapInterval, certOverlapInterval },
       };
-      const previous = { spec: undefined, poolRange: undefined, criSocketPath: undefined };
+      const previous = { spec: undefined, poolRange: undefined };
       const spec = effectiveSpec({ selfSignConfiguration }, previous, () => 0);
       const input = { spec, facts: EVERY_FACT, settings: DEFAULT_SETTINGS, deployed: NOTHING_DEPLOYED };
       return JSON.stringify(monitoring.render?.(input)).match(/time\(\) < \d+/g);

@@ -1,0 +1,100 @@
+import { describe, expect, it } from "vitest";
+import { K3S_CURRENT_TEXT } from "../../../src/api/linux-bridge-config.ts";
+import type { NetworkAddonsConfigSpec } from "../../../src/api/network-addons-config.ts";
+import type { DaemonSet, Node } from "../../../src/kube/client/built-in-kinds.ts";
+import { hostPathNotes, NOTHING_DEPLOYED, type RenderInput } from "../../../src/operator/components/component.ts";
+import { COMPONENTS } from "../../../src/operator/components/registry.ts";
+import { COMPONENT_IMAGES } from "../../../src/operator/config/component-images.ts";
+import { effectiveSpec } from "../../../src/operator/config/effective-spec.ts";
+import { DEFAULT_SETTINGS } from "../../../src/operator/config/settings.ts";
+import { EVERY_FACT } from "../../../src/operator/watch/facts.ts";
+import { nodeLayouts } from "../../../src/operator/watch/node-layout.ts";
+
+const ALL: NetworkAddonsConfigSpec = { linuxBridge: {}, multus: {}, multusDynamicNetworks: {}, ovs: {}, macvtap: {} };
+
+function node(name: string, kubeletVersion: string, osImage = "Debian"): Node {
+  const nodeInfo = { kubeletVersion, osImage, containerRuntimeVersion: "containerd://2.1.4" };
+  return { metadata: { name }, status: { nodeInfo } } as unknown as Node;
+}
+
+const K3S = node("node-k", "v1.34.1+k3s1");
+const K0S = node("node-0", "v1.34.1+k0s");
+const TALOS = node("node-t", "v1.34.1", "Talos (v1.11.2)");
+
+function inputFor(nodes: readonly Node[], asked: NetworkAddonsConfigSpec = ALL): RenderInput {
+  return {
+    spec: effectiveSpec(asked, { spec: undefined, poolRange: undefined }, () => 0),
+    facts: { ...EVERY_FACT, ...nodeLayouts(nodes, false) },
+    settings: {
+      ...DEFAULT_SETTINGS,
+      componentImages: Object.fromEntries(COMPONENT_IMAGES.map((variable) => [variable, "image"])),
+    },
+    deployed: NOTHING_DEPLOYED,
+  };
+}
+
+function componentNamed(name: string) {
+  const found = COMPONENTS.find((candidate) => candidate.name === name);
+  if (found === undefined) throw new Error(name);
+  return found;
+}
+
+/** What the pods of its DaemonSets mount of the nodes. */
+function mountedBy(name: string, input: RenderInput): (string | undefined)[] {
+  const sets = componentNamed(name)
+    .render(input)
+    .filter(({ kind }) => kind === "DaemonSet") as DaemonSet[];
+  return sets.flatMap(({ spec }) => spec?.template.spec?.volumes?.map(({ hostPath }) => hostPath?.path) ?? []);
+}
+
+describe("what pods mount of the nodes", () => {
+  it.each(["linuxBridge", "multus", "multusDynamicNetworks", "ovs", "macvtap"])(
+    "of %s is where the nodes' distribution has it, and the status says where",
+    (name) => {
+      const { hostPaths } = componentNamed(name);
+      const at = (nodes: readonly Node[]) => hostPaths?.(inputFor(nodes)) ?? [];
+      for (const nodes of [[K3S], [K0S], [TALOS], []]) {
+        expect(at(nodes)).not.toEqual([]);
+        expect(mountedBy(name, inputFor(nodes))).toEqual(expect.arrayContaining([...at(nodes)]));
+      }
+      expect(at([K3S])).not.toEqual(at([TALOS]));
+    },
+  );
+
+  it("by multus are the kubelet's own directory and configuration, also where these are elsewhere", () => {
+    expect(mountedBy("multus", inputFor([K0S]))).toContain("/var/lib/k0s/kubelet");
+    const onK3s = mountedBy("multus", inputFor([K3S]));
+    expect(onK3s).toEqual(expect.arrayContaining(["/var/lib/rancher/k3s/agent/etc/cni/net.d", "/var/lib/kubelet"]));
+    expect(onK3s).not.toContain("/etc/cni/net.d");
+    expect(onK3s).not.toContain("/opt/cni/bin");
+  });
+
+  it("is what the configuration says, whatever the nodes are", () => {
+    const cniBinDir = "/usr/libexec/cni";
+    const hostCRISocketPath = "/run/own.sock";
+    const input = inputFor([K3S], { ...ALL, linuxBridge: { cniBinDir }, multusDynamicNetworks: { hostCRISocketPath } });
+    expect(componentNamed("linuxBridge").hostPaths?.(input)).toEqual([cniBinDir]);
+    expect(componentNamed("multusDynamicNetworks").hostPaths?.(input)).toEqual([hostCRISocketPath]);
+  });
+
+  it("is said to be wrong for the nodes of another distribution, by name and with what these need", () => {
+    const input = inputFor([K3S, node("node-l", "v1.34.1+k3s1"), TALOS]);
+    expect(hostPathNotes(componentNamed("linuxBridge"), input)).toEqual([
+      "linuxBridge uses /var/lib/rancher/k3s/data/cni, as on most nodes (k3s). node-t (Talos) need /opt/cni/bin: its " +
+        "networks do not work there",
+    ]);
+    expect(hostPathNotes(componentNamed("linuxBridge"), inputFor([K0S, TALOS]))).toEqual([]);
+    const asked = { ...ALL, linuxBridge: { cniBinDir: "/opt/both" } };
+    expect(hostPathNotes(componentNamed("linuxBridge"), inputFor([K3S, TALOS], asked))).toEqual([]);
+  });
+
+  it("is said not to last where it leads through what k3s points elsewhere at each upgrade", () => {
+    const warnings = (cniBinDir: string) =>
+      componentNamed("linuxBridge").warnings?.(inputFor([K3S], { linuxBridge: { cniBinDir } }));
+    for (const path of ["/var/lib/rancher/k3s/data/current/bin", "/var/lib/rancher/k3s/data/current/"]) {
+      expect(warnings(path)).toEqual([K3S_CURRENT_TEXT]);
+    }
+    expect(warnings("/var/lib/rancher/k3s/data/cni")).toEqual([]);
+    expect(warnings("/var/lib/rancher/k3s/data/currently")).toEqual([]);
+  });
+});
