@@ -3,6 +3,7 @@
 import { mkdir, readFile, rename, writeFile } from "node:fs/promises";
 import path from "node:path";
 import { build, type Plugin } from "esbuild";
+import { versionAnswer } from "../cni/version.ts";
 import { withTemporaryFolder } from "./temporary-folder.ts";
 
 export const PLUGINS = ["bridge", "tuning", "link-monitor"] as const;
@@ -31,15 +32,16 @@ export async function bundlePlugin(plugin: PluginName): Promise<string> {
   return file.text;
 }
 
-/** One file for each plugin. A file that is as it was keeps its time, so that cargo has nothing to do. */
+/** One file for each plugin, and their answer to VERSION. A file that is as it was keeps its time: cargo has nothing to do. */
 export async function writeBundles(): Promise<void> {
   await withTemporaryFolder({ parent: path.dirname(BUNDLES), prefix: "unfinished-bundles-" }, async (temporary) => {
     await mkdir(BUNDLES, { recursive: true });
-    for (const plugin of PLUGINS) {
-      const [file, text] = [path.join(BUNDLES, `${plugin}.js`), await bundlePlugin(plugin)];
+    const files = PLUGINS.map(async (plugin) => [`${plugin}.js`, await bundlePlugin(plugin)] as const);
+    for (const [name, text] of [["version.json", versionAnswer()] as const, ...(await Promise.all(files))]) {
+      const file = path.join(BUNDLES, name);
       if ((await readFile(file, "utf8").catch(() => undefined)) === text) continue;
-      await writeFile(path.join(temporary, plugin), text);
-      await rename(path.join(temporary, plugin), file);
+      await writeFile(path.join(temporary, name), text);
+      await rename(path.join(temporary, name), file);
     }
   });
 }

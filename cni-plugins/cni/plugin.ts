@@ -1,4 +1,7 @@
-/** Runs a plugin for one call: reads the request, hands it on, answers with one JSON document and the exit code. */
+/**
+ * Runs a plugin for one call: reads the request, hands it on, answers with one JSON document and the exit code. VERSION does
+ * not come here: the executable answers it (`version.ts`).
+ */
 
 import { PRODUCT_VERSION } from "../../src/api/names.ts";
 import { STDERR, STDOUT, type Syscalls } from "../native/syscalls.ts";
@@ -52,17 +55,14 @@ export function runPlugin(syscalls: Syscalls, plugin: Plugin): void {
     syscalls.exit(0);
     return;
   }
-  if (command === "VERSION") {
-    answer(syscalls, 0, JSON.stringify({ cniVersion: CURRENT_VERSION, supportedVersions: SUPPORTED_VERSIONS }));
-    return;
-  }
   let version: string = CURRENT_VERSION;
   let request: Request | undefined;
   const warn = (text: string) => syscalls.write(STDERR, `${plugin.name}: warning: ${text}\n`);
   const startMs = syscalls.monotonicMs();
   const finish = (code: number, document: string, fault?: CniError) => {
     reportOperation(syscalls, { plugin: plugin.name, command, request, startMs, fault });
-    answer(syscalls, code, document);
+    if (document !== "") syscalls.write(STDOUT, `${document}\n`);
+    syscalls.exit(code);
   };
   try {
     const networkConfig = readStdinConfig(syscalls, warn);
@@ -76,11 +76,6 @@ export function runPlugin(syscalls: Syscalls, plugin: Plugin): void {
     const fault = asCniError(error);
     finish(1, encodeError(version, fault), fault);
   }
-}
-
-function answer(syscalls: Syscalls, code: number, document: string): void {
-  if (document !== "") syscalls.write(STDOUT, `${document}\n`);
-  syscalls.exit(code);
 }
 
 /** Printed when a person starts the executable by hand. */

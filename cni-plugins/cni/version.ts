@@ -10,6 +10,11 @@ export const DEFAULT_VERSION = "0.1.0";
 
 export type CniVersion = (typeof SUPPORTED_VERSIONS)[number];
 
+/** What a plugin prints for VERSION. The build puts it into the executables, which answer without starting JavaScript. */
+export function versionAnswer(): string {
+  return `${JSON.stringify({ cniVersion: CURRENT_VERSION, supportedVersions: SUPPORTED_VERSIONS })}\n`;
+}
+
 export function parseVersion(text: string): CniVersion {
   const version = SUPPORTED_VERSIONS.find((supported) => supported === text);
   if (version !== undefined) return version;

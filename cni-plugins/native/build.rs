@@ -1,7 +1,9 @@
-//! Turns the esbuild bundle of each plugin into QuickJS bytecode, which the executables carry inside.
+//! Turns the esbuild bundle of each plugin into QuickJS bytecode, which the executables carry inside, with their answer to
+//! VERSION.
 
 use rquickjs::{Context, Module, Runtime, WriteOptions};
-use std::{env, fs, path::PathBuf};
+use std::path::{Path, PathBuf};
+use std::{env, fs};
 
 const PLUGINS: [&str; 3] = ["bridge", "link-monitor", "tuning"];
 
@@ -10,12 +12,16 @@ fn main() {
     let out = PathBuf::from(env::var("OUT_DIR").unwrap());
     println!("cargo:rerun-if-changed={}", bundles.display());
     for plugin in PLUGINS {
-        let file = bundles.join(plugin).with_extension("js");
-        let source = fs::read(&file).unwrap_or_else(|error| {
-            panic!("{}: {error}. The bundles are made by `npm run build:plugins`: run that first.", file.display())
-        });
+        let source = read(&bundles.join(plugin).with_extension("js"));
         fs::write(out.join(plugin).with_extension("bytecode"), bytecode(plugin, source)).unwrap();
     }
+    fs::write(out.join("version.json"), read(&bundles.join("version.json"))).unwrap();
+}
+
+fn read(file: &Path) -> Vec<u8> {
+    fs::read(file).unwrap_or_else(|error| {
+        panic!("{}: {error}. The bundles are made by `npm run build:plugins`: run that first.", file.display())
+    })
 }
 
 fn bytecode(name: &str, source: Vec<u8>) -> Vec<u8> {

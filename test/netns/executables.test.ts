@@ -40,13 +40,18 @@ describe.each(PLUGINS)("the executable %s", (plugin) => {
 describe("the bridge plugin's executable", () => {
   freshNode();
 
-  it("names the versions it supports", async () => {
-    const { code, json } = await cni("VERSION", { node }, "");
+  it.each(["bridge", "tuning"])("names the versions that %s supports", async (plugin) => {
+    const { code, json } = await cni("VERSION", { node, executable: await pluginPath(plugin) }, "");
     expect(code).toBe(0);
     expect(json).toEqual({
       cniVersion: "1.1.0",
       supportedVersions: ["0.1.0", "0.2.0", "0.3.0", "0.3.1", "0.4.0", "1.0.0", "1.1.0"],
     });
+  });
+
+  it("fails when nobody can read the versions", async () => {
+    const argv = ["/bin/sh", "-c", `exec "$0" >/dev/full`, await pluginPath("bridge")];
+    expect((await node.run(argv, { env: { CNI_COMMAND: "VERSION" } })).code).toBe(1);
   });
 
   it("says what it is when a person starts it with an empty environment", async () => {

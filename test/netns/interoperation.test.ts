@@ -53,12 +53,15 @@ describe("beside the Go reference plugin", () => {
     },
   );
 
-  it("VERSION is answered alike", async () => {
-    const [first, second] = await Promise.all(
-      [ours, reference].map((executable) => cni("VERSION", { ...call, executable }, "{}")),
-    );
-    expect(first?.json).toEqual(second?.json);
-  });
+  it.each(["{}", "", '{"cniVersion":"9"', '{"cniVersion":"9.9.9"}'])(
+    "VERSION is answered alike with %j",
+    async (stdin) => {
+      const [first, second] = await Promise.all(
+        [ours, reference].map((executable) => cni("VERSION", { ...call, executable }, stdin)),
+      );
+      expect([first?.code, first?.json]).toEqual([second?.code, second?.json]);
+    },
+  );
 
   it("ours deletes what the reference attached", async () => {
     const config = { cniVersion: "0.3.1", ...CONFIG };

@@ -23,11 +23,21 @@ const STACK_LIMIT_BYTES: usize = 512 << 10;
 /// executable, and as much memory of each call.
 type Intrinsics = (intrinsic::Json, intrinsic::MapSet, intrinsic::Promise, intrinsic::TypedArrays);
 
-/// Runs one plugin from bytecode that the build of this executable made with the same QuickJS. This is all of `main`: the
+/// Runs one program from bytecode that the build of this executable made with the same QuickJS. This is all of `main`: the
 /// executables are `no_main`, because most of what Rust does before its own `main` is for threads and for reports about the
-/// stack. A plugin ends by `syscalls.exit`. Any other end is answered as an internal error.
-pub fn run(bytecode: &[u8]) -> ! {
+/// stack. A program ends by `syscalls.exit`. Any other end is answered as an internal error.
+///
+/// `version_answer` is what a CNI plugin prints for VERSION. The build made it, too, because to load the bytecode first would
+/// take most of the time of that call.
+pub fn run(bytecode: &[u8], version_answer: Option<&str>) -> ! {
     sys::prepare_process();
+    let is_version = sys::env("CNI_COMMAND").as_deref() == Some("VERSION");
+    if let Some(answer) = version_answer.filter(|_| is_version) {
+        match sys::write_all(libc::STDOUT_FILENO, answer.as_bytes()) {
+            Ok(()) => sys::exit(0),
+            Err(failure) => last_resort(&format!("{} failed", failure.call)),
+        }
+    }
     std::panic::set_hook(Box::new(|panic| last_resort(&panic.to_string())));
     let detail = match start() {
         Ok((_runtime, context)) => context.with(|ctx| evaluate(&ctx, bytecode)),

@@ -6,7 +6,7 @@ import type { PluginName } from "../../../cni-plugins/build/bundle.ts";
 import { startOnce } from "../../../cni-plugins/build/first-start.ts";
 import { BuildError, machineArch } from "../../../cni-plugins/build/toolchain.ts";
 
-const VERSIONS = 'test "$CNI_COMMAND" = VERSION && echo \'{"cniVersion":"1.1.0","supportedVersions":["1.1.0"]}\'';
+const about = (plugin: PluginName) => `test -z "$CNI_COMMAND" && echo 'CNI ${plugin} plugin 1.0' >&2`;
 
 let folder = "";
 
@@ -23,8 +23,8 @@ async function start(plugin: PluginName, contents: string): Promise<boolean> {
 }
 
 it.each<[PluginName, string]>([
-  ["bridge", VERSIONS],
-  ["tuning", VERSIONS],
+  ["bridge", about("bridge")],
+  ["tuning", about("tuning")],
   ["link-monitor", "echo 'usage: link-monitor' >&2; exit 2"],
 ])("takes a %s that answers a harmless call", async (plugin, script) => {
   expect(await start(plugin, `#!/bin/sh\n${script}\n`)).toBe(true);
@@ -34,7 +34,7 @@ it.each([
   ["is not for this machine", "\x7fELF", /does not start: it exits with 127:/],
   ["is killed", "#!/bin/sh\nkill -ILL $$\n", /does not start: it is ended by SIGILL$/],
   ["answers otherwise", "#!/bin/sh\necho hello\n", /does not start: it exits with 0:\nhello$/],
-  ["fails", `#!/bin/sh\n${VERSIONS}\nexit 1\n`, /does not start: it exits with 1:/],
+  ["fails", `#!/bin/sh\n${about("bridge")}\nexit 1\n`, /does not start: it exits with 1:/],
 ])("refuses one that %s", async (_, contents, message) => {
   const outcome = start("bridge", contents);
   await expect(outcome).rejects.toThrow(BuildError);
