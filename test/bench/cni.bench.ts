@@ -1,6 +1,6 @@
 /** The CNI plugins against the Go reference plugins: layer 2, addresses, spoof checks, masquerading, many at once. */
 
-import { mkdtemp, rm, stat, writeFile } from "node:fs/promises";
+import { mkdtemp, readFile, rm, stat, writeFile } from "node:fs/promises";
 import { availableParallelism, loadavg, tmpdir } from "node:os";
 import path from "node:path";
 import { buildPlugins } from "../../cni-plugins/build/build.ts";
@@ -16,7 +16,6 @@ import {
   type Need,
   row,
 } from "./bench.ts";
-import { peakMemory } from "./cni-memory.ts";
 import {
   CHECKED,
   EVERYTHING,
@@ -31,6 +30,41 @@ import {
 import { compile, type Measurement, measure, type Samples } from "./cni-timer.ts";
 import { NAMESPACES } from "./needs.ts";
 import { buildPeers } from "./peers.ts";
+
+/** How much memory a call holds at most, without that of the programs it starts. */
+
+const CALLS = 5;
+
+/** The peak of several calls in MB, by side; of whichever call had the most. */
+async function peakMemory(
+  timer: string,
+  what: Pick<Measurement, "command" | "configFile" | "cniPath">,
+  executables: Readonly<Record<string, string>>,
+  env: NodeJS.ProcessEnv,
+): Promise<Record<string, number>> {
+  const meter = await compile("peak-memory", env);
+  const directory = await mkdtemp(path.join(tmpdir(), "cni-memory-"));
+  try {
+    const metered: Record<string, string> = {};
+    const notes: Record<string, string> = {};
+    for (const [side, executable] of Object.entries(executables)) {
+      const [script, note] = [path.join(directory, side), path.join(directory, `${side}.notes`)];
+      await writeFile(script, `#!/bin/sh\nexec ${meter} ${note} ${executable}\n`, { mode: 0o755 });
+      metered[side] = script;
+      notes[side] = note;
+    }
+    await measure(timer, { ...what, del: true, rounds: CALLS, parallel: 1, executables: metered }, env);
+    const peaks: Record<string, number> = {};
+    for (const [side, note] of Object.entries(notes)) {
+      const lines = (await readFile(note, "utf8")).split("\n").map((line) => line.split(" "));
+      const ofCommand = lines.filter(([command]) => command === what.command);
+      peaks[side] = Math.max(...ofCommand.map(([, kib]) => (Number(kib) * 1024) / 1e6));
+    }
+    return peaks;
+  } finally {
+    await rm(directory, { recursive: true, force: true });
+  }
+}
 
 const CONFIG = { cniVersion: "1.0.0", name: "bench", type: "bridge", bridge: "br-bench" };
 /** What the timer calls the interface; of the result before, tuning reads the names only. */

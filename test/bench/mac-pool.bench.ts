@@ -9,18 +9,101 @@ import { once } from "node:events";
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { type Mac, parseMac } from "../../src/api/mac.ts";
+import { RESOURCES } from "../../src/kube/client/resource.ts";
 import { KINDS } from "../../src/mac-pool/objects/kinds.ts";
+import type { ClaimFacts } from "../../src/mac-pool/pools/pool.ts";
+import { PoolIndex } from "../../src/mac-pool/pools/pool-index.ts";
+import { Segments } from "../../src/mac-pool/pools/segments.ts";
 import { PoolBed } from "../mac-pool/pool-bed.ts";
 import { eventually } from "../support/eventually.ts";
 import { megabytesOf } from "../support/process-usage.ts";
+import { askChild } from "./ask-child.ts";
 import { atLeastRow, type Bench, type BenchContext, type BenchRow, limitedRow, percentile, row } from "./bench.ts";
 import { onCoresOfTheirOwn } from "./cores.ts";
+import type { DurableOrder, DurableSamples } from "./durable-caller.ts";
 import { admissionReview, Caller, virtualMachine } from "./mac-pool-calls.ts";
-import { measureCore } from "./mac-pool-core.ts";
 import { measureCreations } from "./mac-pool-creations.ts";
-import { measureDurable, RATE } from "./mac-pool-durable.ts";
-import { fill } from "./mac-pool-scale.ts";
+import { fill, poolKubeconfig } from "./mac-pool-scale.ts";
 import { CONTROL_PLANE, CORES } from "./needs.ts";
+
+const SIZE = 1_000_000;
+const LEFT_FREE = 100;
+const CORE_ROUNDS = 2_000;
+
+const BOUND: ClaimFacts = { isQuarantined: false, pool: "default", ownerCount: 1, namespaces: [], untilMs: 0 };
+
+/** Milliseconds of one operation on a pool of a million addresses. */
+function measureCore(): { readonly commit: number; readonly pick: number; readonly full: number } {
+  const start = parseMac("020000000000") ?? (0 as Mac);
+  const index = new PoolIndex();
+  index.setPool({
+    name: "default",
+    segments: new Segments([{ start, end: (start + SIZE - 1) as Mac }]),
+    namespaceSelector: undefined,
+    conflictPolicy: "Deny",
+    quarantineMs: 0,
+    pendingMs: 120_000,
+    createdAtMs: 0,
+  });
+  const mac = (number: number): Mac => (start + number) as Mac;
+  for (let i = 0; i < SIZE - LEFT_FREE; i++) index.setClaim(mac(i), BOUND);
+  const pool = index.pool("default");
+  if (pool === undefined) throw new Error("no pool");
+  const commit = each((i) => {
+    const held = mac((i * 7919) % (SIZE - LEFT_FREE));
+    index.deleteClaim(held);
+    index.setClaim(held, BOUND);
+  });
+  const pick = each(() => {
+    if (index.draw(pool, Math.random(), 0) === undefined) throw new Error("full too early");
+  });
+  for (let i = SIZE - LEFT_FREE; i < SIZE; i++) index.setClaim(mac(i), BOUND);
+  const full = each(() => {
+    if (index.draw(pool, Math.random(), 0) !== undefined) throw new Error("not full");
+  });
+  return { commit, pick, full };
+}
+
+function each(operation: (round: number) => void): number {
+  const startMs = performance.now();
+  for (let round = 0; round < CORE_ROUNDS; round++) operation(round);
+  return (performance.now() - startMs) / CORE_ROUNDS;
+}
+
+const RATE = 100;
+/** Pending claims of one namespace are limited. */
+const NAMESPACES = Array.from({ length: 24 }, (_, index) => `bench-${index}`);
+/** At the steady rate: by then both sides have the connections that they need and run compiled code. */
+const WARM_UP_SECONDS = 5;
+/** A pool has no more than 20,000 addresses pending: 300 claims a second are under that for a minute. */
+const SECONDS = 50;
+const SHORT_SECONDS = 10;
+/** So that the young generation of the caller is collected hardly ever. */
+const NODE_FLAGS = ["--max-semi-space-size=32"];
+
+/**
+ * Admissions that make two durable claims each, and the same two writes by a bare client, in between. The disk and the API
+ * server stall for some 50 ms every few seconds: only sides that meet the same stalls have a p99 that can be compared.
+ */
+async function measureDurable(bed: PoolBed, { log, env, short }: BenchContext): Promise<DurableSamples> {
+  const seconds = Number(env.MAC_POOL_BENCH_SECONDS ?? (short ? SHORT_SECONDS : SECONDS));
+  for (const name of NAMESPACES) await bed.admin.create(RESOURCES.namespaces, { metadata: { name } });
+  const caller = fork(join(import.meta.dirname, "durable-caller.ts"), { execArgv: NODE_FLAGS });
+  try {
+    const port = Number(new URL(bed.httpsUrl("one")).port);
+    const begin = { what: "begin", kubeconfig: await poolKubeconfig(bed), port, namespaces: NAMESPACES } as const;
+    await askChild(caller, begin satisfies DurableOrder);
+    const during = (time: number): Promise<DurableSamples> => {
+      const order: DurableOrder = { what: "call", admissions: RATE * time, perSecond: RATE };
+      return askChild<DurableSamples>(caller, order);
+    };
+    log(`${RATE} automatic 2-NIC VMs a second, and half as many pairs of bare writes in between, for ${seconds} s`);
+    await during(WARM_UP_SECONDS);
+    return await during(seconds);
+  } finally {
+    caller.disconnect();
+  }
+}
 
 const WARM_UP = 1_000;
 /** Short rounds in turn, so that both sides see the same machine. */

@@ -4,23 +4,53 @@
  * `OPERATOR_BENCH_IDLE_SECONDS` (60) is how long it is left alone.
  */
 
+import { mkdir } from "node:fs/promises";
+import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { isDeepStrictEqual } from "node:util";
 import { writeAppTree } from "../../deploy/image/app-tree.ts";
-import { NETWORK_ADDONS_CONFIG_NAME, OPERATOR_NAME } from "../../src/api/names.ts";
-import type { KubeObject } from "../../src/kube/client/resource.ts";
-import { RESOURCES } from "../../src/kube/client/resource.ts";
+import { entryPoint, OPERATOR_NODE_FLAGS } from "../../src/api/image.ts";
+import { DEFAULT_NAMESPACE, NETWORK_ADDONS_CONFIG_NAME, OPERATOR_NAME } from "../../src/api/names.ts";
+import { type KubeObject, RESOURCES } from "../../src/kube/client/resource.ts";
 import { INVENTORY_CONFIG_MAP } from "../../src/operator/config/records.ts";
+import { issueToken, mountedAccount } from "../mac-pool/account.ts";
 import { DRIFT_EDITS } from "../operator/support/drift-edits.ts";
 import { CONFIGS, NAMESPACE } from "../operator/support/installed-operator.ts";
 import { isWrite, OperatorBed } from "../operator/support/operator-bed.ts";
 import { eventually } from "../support/eventually.ts";
 import { freePort } from "../support/free-port.ts";
 import { megabytesOf } from "../support/process-usage.ts";
+import { ProductProcess } from "../support/product-process.ts";
 import { type Bench, type BenchContext, limitedRow, median, percentile, row } from "./bench.ts";
 import { of, type Request, summary } from "./cluster-requests.ts";
 import { NAMESPACES } from "./needs.ts";
-import { startOperator } from "./operator-process.ts";
+
+/** The operator as the image has it, in a process of its own with nothing but the rights of the release. */
+
+/** `tree`: the image's root as a folder. A process that was killed is followed by one of the same name. */
+async function startOperator(
+  { controlPlane, admin }: OperatorBed,
+  tree: string,
+  ports: { readonly health: number; readonly metrics: number },
+): Promise<ProductProcess> {
+  const directory = join(controlPlane.directory, "operator-account");
+  await mkdir(directory, { recursive: true, mode: 0o700 });
+  const token = await issueToken(admin, { name: OPERATOR_NAME, namespace: DEFAULT_NAMESPACE });
+  const { argv, env } = await mountedAccount(directory, token, DEFAULT_NAMESPACE, controlPlane);
+  return await ProductProcess.start({
+    product: "operator",
+    program: join(tree, entryPoint("operator")),
+    prefix: argv,
+    nodeOptions: OPERATOR_NODE_FLAGS,
+    env: {
+      ...env,
+      POD_NAME: "operator-1",
+      OPERATOR_NAMESPACE: DEFAULT_NAMESPACE,
+      HEALTH_PORT: String(ports.health),
+      METRICS_PORT: String(ports.metrics),
+    },
+  });
+}
 
 const ROUNDS = 5;
 const SHORT_ROUNDS = 2;

@@ -1,13 +1,38 @@
+import { readFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { parse } from "yaml";
+import type { CustomResourceDefinition } from "../../src/kube/client/built-in-kinds.ts";
 import { KubeClient } from "../../src/kube/client/client.ts";
 import { credentialsFromKubeconfig } from "../../src/kube/client/credentials.ts";
 import { defineResource, type KubeObject, RESOURCES } from "../../src/kube/client/resource.ts";
+import { mustRun } from "../cluster/command.ts";
 import type { ControlPlaneAccess } from "../cluster/control-plane/access.ts";
 import { borrowControlPlane } from "../support/borrowed-control-plane.ts";
 import { eventually } from "../support/eventually.ts";
-import { clusterServiceVersionDefinition } from "./support/olm-definition.ts";
 import { releaseText } from "./support/release-text.ts";
+
+/** How Operator Lifecycle Manager defines a ClusterServiceVersion: the CRD in its Go module, at one version with one checksum. */
+
+const MODULE = "github.com/operator-framework/api@v0.27.0";
+const CHECKSUM = "h1:OrVaGKZJvbZo58HTv2guz7aURkhVKYhFqZ/6VpifiXI=";
+const DEFINITION = "crds/operators.coreos.com_clusterserviceversions.yaml";
+
+/** Undefined, with the reason on stderr, where neither the module nor a way to it is on this machine. */
+async function clusterServiceVersionDefinition(): Promise<CustomResourceDefinition | undefined> {
+  const env = { ...process.env, GOFLAGS: "-mod=mod", GOWORK: "off" };
+  let answer: string;
+  try {
+    answer = await mustRun(["go", "mod", "download", "-json", MODULE], { cwd: tmpdir(), env });
+  } catch (error) {
+    console.error(error instanceof Error ? error.message : error);
+    return undefined;
+  }
+  const { Dir = "", Sum } = JSON.parse(answer) as { readonly Dir?: string; readonly Sum?: string };
+  if (Sum !== CHECKSUM) throw new Error(`${MODULE} has the checksum ${Sum}, not ${CHECKSUM}`);
+  return parse(await readFile(join(Dir, DEFINITION), "utf8"));
+}
 
 const FILE = "olm/manifests/cluster-network-addons-operator.clusterserviceversion.yaml";
 const CSVS = defineResource("operators.coreos.com/v1alpha1", "ClusterServiceVersion", "clusterserviceversions", true);

@@ -8,10 +8,92 @@ import { existsSync } from "node:fs";
 import { readdir, readFile, rename, writeFile } from "node:fs/promises";
 import path from "node:path";
 import { promisify } from "node:util";
+import { zstdDecompressSync } from "node:zlib";
 import { BACKPORTS, DebianIndex } from "../tools/debian/index.ts";
 import { unpackOnce } from "../tools/debian/packages.ts";
-import { initramfs } from "./initramfs.ts";
-import { vmlinuxOf } from "./vmlinux.ts";
+
+/** The archive that a kernel unpacks as its first file system: cpio in the "newc" format, which Linux documents. */
+
+type InitramfsEntry =
+  | { readonly path: string; readonly kind: "directory" }
+  | { readonly path: string; readonly kind: "file"; readonly content: Buffer; readonly executable?: boolean }
+  | { readonly path: string; readonly kind: "console" };
+
+const MAGIC = "070701";
+const END = "TRAILER!!!";
+const ALIGNMENT = 4;
+
+const DIRECTORY = 0o040755;
+const FILE = 0o100644;
+const EXECUTABLE = 0o100755;
+const CHARACTER_DEVICE = 0o020600;
+/** /dev/console has the same numbers on every Linux. */
+const CONSOLE_NUMBERS = [5, 1] as const;
+
+/** Each directory must come before what is in it. */
+function initramfs(entries: readonly InitramfsEntry[]): Buffer {
+  const records = entries.map((entry, index) => record(entry.path, index + 1, attributes(entry)));
+  return Buffer.concat([...records, record(END, 0, { mode: 0 })]);
+}
+
+interface Attributes {
+  readonly mode: number;
+  readonly content?: Buffer;
+  readonly device?: readonly [major: number, minor: number];
+}
+
+function attributes(entry: InitramfsEntry): Attributes {
+  switch (entry.kind) {
+    case "directory":
+      return { mode: DIRECTORY };
+    case "console":
+      return { mode: CHARACTER_DEVICE, device: CONSOLE_NUMBERS };
+    case "file":
+      return { mode: entry.executable === true ? EXECUTABLE : FILE, content: entry.content };
+  }
+}
+
+function record(path: string, inode: number, { mode, content = Buffer.alloc(0), device = [0, 0] }: Attributes): Buffer {
+  const name = Buffer.from(`${path}\0`);
+  const [uid, gid, links, time, checksum] = [0, 0, 1, 0, 0];
+  const file = [inode, mode, uid, gid, links, time, content.length];
+  const numbers = [...file, 0, 0, ...device, name.length, checksum];
+  const header = Buffer.from(MAGIC + numbers.map((number) => number.toString(16).padStart(8, "0")).join(""));
+  return Buffer.concat([padded(Buffer.concat([header, name])), padded(content)]);
+}
+
+function padded(bytes: Buffer): Buffer {
+  const missing = (ALIGNMENT - (bytes.length % ALIGNMENT)) % ALIGNMENT;
+  return Buffer.concat([bytes, Buffer.alloc(missing)]);
+}
+
+/**
+ * The kernel out of a bzImage (the x86 boot protocol's format), as an ELF file. QEMU starts that directly: the boot code
+ * that decompresses the kernel takes several seconds where every instruction is emulated.
+ */
+
+const SECTOR_BYTES = 512;
+const SETUP_SECTORS = 0x1f1;
+const DEFAULT_SETUP_SECTORS = 4;
+const SIGNATURE = { offset: 0x202, text: "HdrS" };
+const PAYLOAD_OFFSET = 0x248;
+const PAYLOAD_LENGTH = 0x24c;
+/** The length of the unpacked kernel follows the compressed one. */
+const LENGTH_BYTES = 4;
+const ZSTD_MAGIC = 0xfd2fb528;
+const ELF_MAGIC = "\x7fELF";
+
+function vmlinuxOf(bzImage: Buffer): Buffer {
+  const { offset, text } = SIGNATURE;
+  if (bzImage.toString("latin1", offset, offset + text.length) !== text) throw new Error("the kernel is no bzImage");
+  const setup = ((bzImage[SETUP_SECTORS] || DEFAULT_SETUP_SECTORS) + 1) * SECTOR_BYTES;
+  const start = setup + bzImage.readUInt32LE(PAYLOAD_OFFSET);
+  const payload = bzImage.subarray(start, start + bzImage.readUInt32LE(PAYLOAD_LENGTH) - LENGTH_BYTES);
+  if (payload.readUInt32LE(0) !== ZSTD_MAGIC) throw new Error("the kernel is not compressed with zstd");
+  const kernel = zstdDecompressSync(payload);
+  if (kernel.toString("latin1", 0, ELF_MAGIC.length) !== ELF_MAGIC) throw new Error("the kernel is no ELF file");
+  return kernel;
+}
 
 const run = promisify(execFile);
 

@@ -1,4 +1,4 @@
-import { readFile, rm } from "node:fs/promises";
+import { mkdir, readFile, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { writeAppTree } from "../../../deploy/image/app-tree.ts";
@@ -15,13 +15,44 @@ import type { KubeClient } from "../../../src/kube/client/client.ts";
 import { type KubeObject, RESOURCES, type Resource } from "../../../src/kube/client/resource.ts";
 import { eventually } from "../../support/eventually.ts";
 import { type Cluster, startCluster } from "../cluster.ts";
+import { mustRun, runCommand, shellQuote } from "../command.ts";
 import { attachmentDefinition, NAMESPACE, networkAddonsConfig, virtualMachine } from "../demo/objects.ts";
 import { workloads } from "../demo/workloads.ts";
 import { installKubevirt } from "../kubevirt/install.ts";
 import type { VirtualMachineInstance } from "../kubevirt/virtual-machine.ts";
 import { makeRunDirectory } from "../run-directory.ts";
 import { Admissions, MACHINES, macOf } from "./admissions.ts";
-import { hasPreviousRelease, PREVIOUS_IMAGE, previousManifest, writePreviousTree } from "./previous-release.ts";
+
+/** The release before this one, from the repository's history: its manifest, and its sources as the tree of an image. */
+
+const repository = join(import.meta.dirname, "..", "..", "..");
+
+/** The last commit of the release before this one. */
+const COMMIT = "df97df5ff74a7f18b7ee28d6e601a3d6db8adb8a";
+/** The image that its manifest names. */
+const PREVIOUS_IMAGE = "registry.invalid/cluster-network-addons:0.1.0";
+
+/** A shallow clone has no history. */
+async function hasPreviousRelease(): Promise<boolean> {
+  return (await runCommand(["git", "cat-file", "-e", `${COMMIT}^{commit}`], { cwd: repository })).code === 0;
+}
+
+function previousManifest(): Promise<string> {
+  return mustRun(["git", "show", `${COMMIT}:deploy/release.yaml`], { cwd: repository });
+}
+
+/** Writes the sources to `folder`, with the npm packages and the CNI plugins of this tree; resolves with its image's tree. */
+async function writePreviousTree(folder: string): Promise<string> {
+  await mkdir(folder, { recursive: true });
+  const target = shellQuote(folder);
+  await mustRun(["sh", "-c", `git archive ${COMMIT} | tar -x -C ${target}`], { cwd: repository });
+  // Hard links where both are on one file system: the packages are half a gigabyte.
+  const copy = `cp -al node_modules dist ${target} 2>/dev/null || cp -a node_modules dist ${target}`;
+  await mustRun(["sh", "-c", copy], { cwd: repository });
+  const program = 'console.log(await (await import("./deploy/image/app-tree.ts")).writeAppTree())';
+  const printed = await mustRun([process.execPath, "--input-type=module", "-e", program], { cwd: folder });
+  return printed.trim().split("\n").at(-1) ?? "";
+}
 
 const CONFIGS: Resource<NetworkAddonsConfig & KubeObject> = NETWORK_ADDONS_CONFIGS;
 const CLAIMS: Resource<KubeObject> = MAC_CLAIMS;

@@ -1,11 +1,57 @@
 /** One run of the operator, from its start to its violent end. The next one has its name, as in a container that is restarted. */
 
 import { Registry } from "prom-client";
+import { KubeClient } from "../../../src/kube/client/client.ts";
 import { credentialsFromKubeconfig } from "../../../src/kube/client/credentials.ts";
+import { RESOURCES, type Resource } from "../../../src/kube/client/resource.ts";
 import type { Log } from "../../../src/kube/log.ts";
 import { Operator } from "../../../src/operator/operator.ts";
 import { type OperatorBed, SETTINGS } from "../support/operator-bed.ts";
-import { FusedClient } from "./fused-client.ts";
+
+/** The client of an operator that is killed between two writes: whatever it asks for then is never sent and never answered. */
+
+class FusedClient extends KubeClient {
+  #writesLeft = Number.POSITIVE_INFINITY;
+  #isDead = false;
+  #onBlown: () => void = () => {};
+
+  /** Lets that many writes through and ends then. Renewals of the Lease do not count. */
+  blowAfter(writes: number, onBlown: () => void): void {
+    this.#writesLeft = writes;
+    this.#onBlown = onBlown;
+  }
+
+  /** Ends now. What was sent may still be carried out. */
+  blow(): void {
+    if (this.#isDead) return;
+    this.#isDead = true;
+    this.#onBlown();
+  }
+
+  override get: KubeClient["get"] = (...args) => this.#ask(() => super.get(...args));
+  override list: KubeClient["list"] = (...args) => this.#ask(() => super.list(...args));
+  override raw: KubeClient["raw"] = (...args) => this.#ask(() => super.raw(...args));
+  override create: KubeClient["create"] = (...args) => this.#write(args[0], () => super.create(...args));
+  override update: KubeClient["update"] = (...args) => this.#write(args[0], () => super.update(...args));
+  override patch: KubeClient["patch"] = (...args) => this.#write(args[0], () => super.patch(...args));
+  override apply: KubeClient["apply"] = (...args) => this.#write(args[0], () => super.apply(...args));
+  override delete: KubeClient["delete"] = (...args) => this.#write(args[0], () => super.delete(...args));
+
+  #write<T>({ kind }: Resource, call: () => Promise<T>): Promise<T> {
+    if (kind !== RESOURCES.leases.kind && this.#writesLeft-- <= 0) this.blow();
+    return this.#ask(call);
+  }
+
+  async #ask<T>(call: () => Promise<T>): Promise<T> {
+    try {
+      return this.#isDead ? await never() : await call();
+    } finally {
+      if (this.#isDead) await never();
+    }
+  }
+}
+
+const never = (): Promise<never> => new Promise(() => {});
 
 const IDENTITY = "operator-1";
 /** From 0 to below 1. Every range that an operator chooses is the same. */

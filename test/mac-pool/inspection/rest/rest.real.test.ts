@@ -1,21 +1,66 @@
-import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { spawnSync } from "node:child_process";
+import { existsSync } from "node:fs";
+import { mkdtemp, rename, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import path, { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { cacheDirectory } from "../../../../cni-plugins/build/built-plugins.ts";
+import { withTemporaryFolder } from "../../../../cni-plugins/build/temporary-folder.ts";
 import type { MACClaim } from "../../../../src/api/mac-claim.ts";
 import { DEFAULT_MAC_POOL } from "../../../../src/api/names.ts";
 import { RESOURCES } from "../../../../src/kube/client/resource.ts";
 import { statusOf } from "../../../../src/mac-pool/claims/claim.ts";
 import { KINDS } from "../../../../src/mac-pool/objects/kinds.ts";
 import { MANAGER_ACCOUNT } from "../../../../src/operator/components/kube-mac-pool-access.ts";
+import { runCommand } from "../../../cluster/command.ts";
 import { eventually } from "../../../support/eventually.ts";
 import { Random } from "../../../support/random.ts";
-import { runSchemathesis, schemathesis } from "../../../support/schemathesis.ts";
 import { issueToken } from "../../account.ts";
 import { machine } from "../../machines.ts";
 import { POOL_NAMESPACE, PoolBed } from "../../pool-bed.ts";
 import { RestWatch, restGet } from "../../rest-client.ts";
 import { viewerToken } from "../../viewer-token.ts";
+
+/**
+ * Schemathesis, which asks a REST interface what its OpenAPI document lets one ask, and judges the answers by it. Taken from
+ * PyPI into a virtual environment outside the tree.
+ */
+
+const VERSION = "4.32.5";
+const INSTALL_TIMEOUT_MS = 300_000;
+const RUN_TIMEOUT_MS = 240_000;
+const MODULE = "schemathesis.cli";
+
+/** Its folder of packages, for Python's path; undefined where it can't be had. Cached. */
+async function schemathesis(env: NodeJS.ProcessEnv): Promise<string | undefined> {
+  const parent = cacheDirectory(env);
+  const packages = path.join(parent, `schemathesis-packages-${VERSION}`);
+  if (existsSync(packages)) return packages;
+  return withTemporaryFolder({ parent, prefix: "schemathesis-new-" }, async (folder) => {
+    const target = path.join(folder, "packages");
+    const argv = ["-m", "pip", "install", "--quiet", "--target", target, `schemathesis==${VERSION}`];
+    const { status } = spawnSync("python3", argv, { timeout: INSTALL_TIMEOUT_MS, stdio: "ignore" });
+    if (status !== 0) return undefined;
+    await rename(target, packages);
+    return packages;
+  });
+}
+
+/** What it printed, and whether it found nothing wrong. It keeps what it learns in the folder. */
+async function runSchemathesis(
+  packages: string,
+  folder: string,
+  args: readonly string[],
+): Promise<{ readonly isFine: boolean; readonly output: string }> {
+  const run = `import sys; sys.argv[0] = "schemathesis"; from ${MODULE} import schemathesis; schemathesis()`;
+  const options = {
+    cwd: folder,
+    env: { ...process.env, PYTHONPATH: packages },
+    signal: AbortSignal.timeout(RUN_TIMEOUT_MS),
+  };
+  const { code, stdout, stderr } = await runCommand(["python3", "-c", run, "run", ...args], options);
+  return { isFine: code === 0, output: `${stdout}${stderr}` };
+}
 
 const EXAMPLES = 30;
 const STEPS = 60;
