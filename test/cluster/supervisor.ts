@@ -3,41 +3,36 @@
  * cluster.ts, told what to do over the channel, and ended with it: when the channel closes this process ends, pid 1
  * with it, and the kernel ends and removes everything else.
  */
-import { mkdir } from "node:fs/promises";
-import { connect, type Server } from "node:net";
 import { join } from "node:path";
 import type { Node } from "../../src/kube/client/built-in-kinds.ts";
 import { patience } from "../support/patience.ts";
-import { sendNotice, serveCalls } from "./channel.ts";
-import { installClusterObjects } from "./cluster-objects.ts";
+import { sendNotice } from "./channel.ts";
 import { type CommandResult, mustRun } from "./command.ts";
-import { Authority, type KeyPair } from "./control-plane/authority.ts";
+import { Authority } from "./control-plane/authority.ts";
 import type { Binaries } from "./control-plane/binaries.ts";
 import { type ControlPlane, type ControlPlaneArguments, startControlPlane } from "./control-plane/control-plane.ts";
 import { waitUntil } from "./control-plane/readiness.ts";
+import type { HeldMethods } from "./held-cluster.ts";
 import { ipBatch } from "./ip-batch.ts";
 import { MULTUS_USER } from "./multus/account.ts";
-import {
-  CONTROL_PLANE_ADDRESS,
-  clusterLinks,
-  type NodeOptions,
-  type NodePlan,
-  nodeLinks,
-  nodeNamespace,
-  planNodes,
-} from "./network-plan.ts";
+import { type NodeOptions, type NodePlan, nodeLinks, nodeNamespace, planNodes } from "./network-plan.ts";
 import { type DeniedConnection, Enforcer } from "./network-policy/enforcer.ts";
 import { NodeProcess } from "./node-process.ts";
-import { pipeSockets } from "./pipe-sockets.ts";
 import { clientOf } from "./process-node/node-client.ts";
 import { hasNft, plainEnv } from "./requirements.ts";
+import {
+  ADDRESSES,
+  API_SERVER,
+  type Directories,
+  kubeletCredentials,
+  SupervisedCluster,
+} from "./supervised-cluster.ts";
 
 export interface ClusterPlan {
   readonly runDirectory: string;
   readonly binaries: Binaries;
   readonly nodes: readonly NodeOptions[];
   readonly images: Readonly<Record<string, string>>;
-  readonly nadCrd: boolean;
   readonly controlPlane: ControlPlaneArguments;
   /** Where the API server is reached from outside. */
   readonly outsideUrl: string;
@@ -52,50 +47,25 @@ export interface ClusterTimings {
   readonly schedulableMs: number;
 }
 
-export interface SupervisorMethods {
+export interface SupervisorMethods extends HeldMethods {
   start(plan: ClusterPlan): Promise<{ readonly kubeconfigText: string; readonly timings: ClusterTimings }>;
-  exec(call: { node: string; argv: readonly string[]; stdin?: string }): Promise<CommandResult>;
-  execInPod(call: {
-    node: string;
-    namespace: string;
-    pod: string;
-    container?: string;
-    argv: readonly string[];
-    stdin?: string;
-  }): Promise<CommandResult>;
-  userKubeconfig(call: { name: string; groups: readonly string[] }): Promise<string>;
+  execInPod(call: { node: string; namespace: string; pod: string; argv: readonly string[] }): Promise<CommandResult>;
   deniedConnections(call: null): Promise<readonly DeniedConnection[]>;
-  killApiServer(call: null): Promise<void>;
-  restartApiServer(call: null): Promise<void>;
-  powerOff(call: { node: string }): Promise<void>;
-  powerOn(call: { node: string }): Promise<void>;
 }
 
-const API_SERVER_PORT = 443;
-const API_SERVER = `https://${CONTROL_PLANE_ADDRESS}:${API_SERVER_PORT}`;
-const ETCD_PORT = 2379;
 /** Of all nodes, on an idle machine. */
 const READY_LIMIT_MS = 20_000;
 
-class Supervisor {
+class Supervisor extends SupervisedCluster<NodeProcess> {
   readonly #startedAt = performance.now();
-  readonly #nodes = new Map<string, NodeProcess>();
-  #controlPlane: ControlPlane | undefined;
   #enforcer: Enforcer | undefined;
-  #outsideUrl = "";
 
   async start(plan: ClusterPlan): ReturnType<SupervisorMethods["start"]> {
     const nodes = planNodes(plan.nodes);
-    const stateDirectory = join(plan.runDirectory, "state");
-    const logDirectory = join(plan.runDirectory, "logs");
-    this.#outsideUrl = plan.outsideUrl;
-    await mkdir(stateDirectory);
-    await mkdir(logDirectory);
-    // All state is on file systems that vanish with the namespaces.
+    this.outsideUrl = plan.outsideUrl;
+    const directories = await this.layOut(plan.runDirectory, nodes);
+    const { stateDirectory, logDirectory } = directories;
     await mustRun(["mount", "-t", "tmpfs", "-o", "mode=700", "state", stateDirectory], { env: plainEnv() });
-    await mustRun(["mount", "-t", "tmpfs", "-o", "mode=755", "run", "/run"], { env: plainEnv() });
-    await mkdir("/run/netns");
-    await ipBatch(clusterLinks(nodes));
 
     const authority = await Authority.create("test-cluster");
     const onCrash = (error: Error): void => sendNotice(error.message);
@@ -107,23 +77,16 @@ class Supervisor {
       binaries: plan.binaries,
       directory: join(stateDirectory, "control-plane"),
       logDirectory,
-      addresses: {
-        address: CONTROL_PLANE_ADDRESS,
-        port: API_SERVER_PORT,
-        etcdAddress: "127.0.0.1",
-        etcdPort: ETCD_PORT,
-        published: true,
-      },
+      addresses: ADDRESSES,
       onCrash,
     });
-    const nodesStart = this.#startNodes(nodes, plan, authority, { stateDirectory, logDirectory }, onCrash);
+    const nodesStart = this.#startNodes(nodes, plan, authority, directories, onCrash);
     const [controlPlane] = await Promise.all([controlPlaneStarts, nodesStart]);
-    this.#controlPlane = controlPlane;
     const apiServerMs = this.#elapsedMs();
-    const kubeconfigText = await controlPlane.userKubeconfig("admin", ["system:masters"], plan.outsideUrl);
-    await installClusterObjects(controlPlane, plan.nadCrd);
+    await this.ready(controlPlane);
+    const kubeconfigText = await this.kubeconfig();
     if (hasNft()) await this.#enforcePolicies(nodes, authority, onCrash);
-    const logs = (): string => [...this.#nodes.values()].map((node) => node.logTail()).join("\n");
+    const logs = (): string => [...this.nodes.values()].map((node) => node.logTail()).join("\n");
     await nodesReady(controlPlane, nodes.length, (node) => node.ready, logs);
     const nodesReadyMs = this.#elapsedMs();
     await nodesReady(controlPlane, nodes.length, (node) => node.ready && node.schedulable, logs);
@@ -150,7 +113,7 @@ class Supervisor {
     nodes: readonly NodePlan[],
     plan: ClusterPlan,
     authority: Authority,
-    directories: { readonly stateDirectory: string; readonly logDirectory: string },
+    directories: Directories,
     onCrash: (error: Error) => void,
   ): Promise<void> {
     const multusCredentials = await authority.issue({ commonName: MULTUS_USER, usage: ["client"] });
@@ -164,33 +127,24 @@ class Supervisor {
             plan: node,
             apiServer: API_SERVER,
             caCertificate: authority.certificate,
-            credentials: await nodeCredentials(authority, node),
+            credentials: await kubeletCredentials(authority, node),
             multusCredentials,
             logDirectory: directories.logDirectory,
             images: plan.images,
           },
         });
-        this.#nodes.set(node.name, process);
+        this.nodes.set(node.name, process);
         await process.start();
       }),
     );
   }
 
-  node(name: string): NodeProcess {
-    const node = this.#nodes.get(name);
-    if (node === undefined) {
-      throw new Error(`There is no node ${name}; there are ${[...this.#nodes.keys()].join(", ")}`);
-    }
-    return node;
+  powerOff(name: string): Promise<void> {
+    return this.node(name).powerOff();
   }
 
-  get controlPlane(): ControlPlane {
-    if (this.#controlPlane === undefined) throw new Error("The cluster has not started yet");
-    return this.#controlPlane;
-  }
-
-  userKubeconfig(name: string, groups: readonly string[]): Promise<string> {
-    return this.controlPlane.userKubeconfig(name, groups, this.#outsideUrl);
+  powerOn(name: string): Promise<void> {
+    return this.node(name).start();
   }
 
   #elapsedMs(): number {
@@ -198,33 +152,13 @@ class Supervisor {
   }
 }
 
-const nodeCredentials = (authority: Authority, node: NodePlan): Promise<KeyPair> =>
-  authority.issue({
-    commonName: `system:node:${node.name}`,
-    groups: ["system:nodes"],
-    dnsNames: [node.name],
-    addresses: [node.address],
-    usage: ["client", "server"],
-  });
-
-/** Connections of the listener that cluster.ts opened on the machine's loopback go to the API server in here. */
-function forwardToApiServer(listener: Server): void {
-  listener.on("connection", (outside) => pipeSockets(outside, connect(API_SERVER_PORT, CONTROL_PLANE_ADDRESS)));
-}
-
 const supervisor = new Supervisor();
-const methods: SupervisorMethods = {
+supervisor.serve<SupervisorMethods>({
   start: (plan) => supervisor.start(plan),
   exec: async ({ node, ...call }) => await supervisor.node(node).call("exec", call),
   execInPod: async ({ node, ...call }) => await supervisor.node(node).call("execInPod", call),
-  userKubeconfig: ({ name, groups }) => supervisor.userKubeconfig(name, groups),
   deniedConnections: () => supervisor.deniedConnections(),
-  killApiServer: () => supervisor.controlPlane.killApiServer(),
-  restartApiServer: () => supervisor.controlPlane.restartApiServer(),
-  powerOff: async ({ node }) => await supervisor.node(node).powerOff(),
-  powerOn: async ({ node }) => await supervisor.node(node).start(),
-};
-serveCalls(methods, forwardToApiServer);
+});
 
 interface NodeState {
   readonly ready: boolean;

@@ -18,29 +18,22 @@
  * Pods get their first interface by `podNetwork` of their node (node-config.ts): "ptp" is somebody else's network,
  * "bridge" the product's plugin of this source tree. Each further list in /etc/cni/net.d adds an interface.
  *
- * Nothing outlives this process, also when it is killed: processes, namespaces and mounts go with it; its directory and
- * control groups are removed by the next start.
+ * What it has in common with `Cluster` is in test/cluster/held-cluster.ts. What a killed one leaves of control groups is
+ * removed by the next start.
  */
 
-import { mkdir, readFile, rm, writeFile } from "node:fs/promises";
+import { mkdir, readFile } from "node:fs/promises";
 import { connect, createServer, type Server } from "node:net";
 import { basename, join } from "node:path";
 import { buildPlugins } from "../../cni-plugins/build/build.ts";
-import { KubeClient } from "../../src/kube/client/client.ts";
-import { credentialsFromKubeconfig } from "../../src/kube/client/credentials.ts";
 import { RESOURCES } from "../../src/kube/client/resource.ts";
-import { listenOnLoopback, urlOf } from "../cluster/api-listener.ts";
-import { Caller, handOver } from "../cluster/channel.ts";
-import { type CommandResult, runCommand } from "../cluster/command.ts";
 import { Authority } from "../cluster/control-plane/authority.ts";
 import { type Binaries, ensureBinaries } from "../cluster/control-plane/binaries.ts";
-import { Component, throwUncaught } from "../cluster/control-plane/component.ts";
 import type { GoBuildReports } from "../cluster/control-plane/go-programs.ts";
 import { KUBERNETES_VERSION } from "../cluster/control-plane/programs.ts";
-import { pipeSockets } from "../cluster/pipe-sockets.ts";
-import { childOf } from "../cluster/process-node/processes.ts";
-import { plainEnv, unshareCluster } from "../cluster/requirements.ts";
+import { HeldCluster, listenOnLoopback } from "../cluster/held-cluster.ts";
 import { makeRunDirectory } from "../cluster/run-directory.ts";
+import { pipeSockets } from "../cluster/supervised-cluster.ts";
 import { eventually } from "../support/eventually.ts";
 import { type Hierarchies, RunCgroups } from "./cgroups.ts";
 import { writeTestImages } from "./images/test-images.ts";
@@ -66,12 +59,9 @@ export interface NodeClusterOptions extends GoBuildReports {
   readonly registry?: string;
   /** A port of this machine's loopback at which a test serves webhooks. The API server calls WEBHOOK_ADDRESS. */
   readonly webhookPort?: number;
-  /** Gets the error, with the tail of its log, when a part of the cluster ends by itself. Default: an uncaught error. */
-  readonly onCrash?: (error: Error) => void;
 }
 
 const READY_LIMIT_MS = 90_000;
-const supervisorProgram = join(import.meta.dirname, "node-supervisor.ts");
 
 interface Parts {
   readonly binaries: Binaries;
@@ -83,23 +73,12 @@ interface Parts {
   readonly listener: Server;
 }
 
-export class NodeCluster implements AsyncDisposable {
-  /** The API server's address outside the cluster. */
-  readonly url: string;
-  /** Path of an administrator's kubeconfig. */
-  readonly kubeconfig: string;
-  readonly kubectlPath: string;
-  /** Log files of all parts. */
-  readonly logDirectory: string;
+export class NodeCluster extends HeldCluster<NodeSupervisorMethods> {
   /** Its nodes' control groups are below this path in every hierarchy. */
   readonly cgroups: RunCgroups;
   readonly #options: NodeClusterOptions;
   readonly #parts: Parts;
-  readonly #supervisor: Component;
-  readonly #caller: Caller<NodeSupervisorMethods>;
-  readonly #failed = Promise.withResolvers<never>();
   readonly #forwarders: Server[] = [];
-  #started = false;
 
   /** Resolves when all nodes are Ready. Throws MissingRequirement, in one sentence, before anything is started. */
   static async start(options: NodeClusterOptions): Promise<NodeCluster> {
@@ -123,27 +102,16 @@ export class NodeCluster implements AsyncDisposable {
   }
 
   private constructor(options: NodeClusterOptions, parts: Parts) {
+    const program = join(import.meta.dirname, "node-supervisor.ts");
+    const { runDirectory, listener, binaries } = parts;
+    super({ program, runDirectory, listener, kubectl: binaries.kubectl });
     this.#options = options;
     this.#parts = parts;
-    this.url = urlOf(parts.listener);
-    this.kubeconfig = join(parts.runDirectory, "admin.kubeconfig");
-    this.kubectlPath = parts.binaries.kubectl;
-    this.logDirectory = join(parts.runDirectory, "logs");
     this.cgroups = parts.cgroups;
-    this.#failed.promise.catch(() => {});
-    this.#supervisor = new Component({
-      name: "supervisor of the nodes",
-      argv: [...unshareCluster(), "sh", "-c", '"$@" || exit $?; exit 1', "sh", process.execPath, supervisorProgram],
-      logFile: join(parts.runDirectory, "supervisor.log"),
-      ipc: true,
-      onCrash: (error) => this.#crashed(error),
-    });
-    this.#caller = new Caller(this.#supervisor.process, (text) => this.#crashed(new Error(text)));
   }
 
   async #start(): Promise<void> {
-    const { runDirectory, plugins, hierarchies, cgroups, binaries, programs, listener } = this.#parts;
-    handOver(this.#supervisor.process, listener);
+    const { runDirectory, plugins, hierarchies, cgroups, binaries, programs } = this.#parts;
     const imageDirectory = join(runDirectory, "images");
     await mkdir(imageDirectory);
     const images = await writeTestImages(imageDirectory);
@@ -152,7 +120,7 @@ export class NodeCluster implements AsyncDisposable {
     const webhooks =
       webhookPort === undefined ? undefined : await this.#forward("webhooks", `127.0.0.1:${webhookPort}`);
     const cniPlugins = ["host-local", "ptp"].map((name) => join(programs.cni, name));
-    const started = this.#caller.call("start", {
+    const started = this.caller.call("start", {
       ...{ runDirectory, binaries, programs, images, outsideUrl: this.url },
       cgroupVersion: hierarchies.version,
       nodes: this.#options.nodes.map((node) => ({
@@ -162,9 +130,7 @@ export class NodeCluster implements AsyncDisposable {
       ...(registry && { registry }),
       ...(webhooks && { webhooks }),
     });
-    await writeFile(this.kubeconfig, await Promise.race([started, this.#failed.promise]), { mode: 0o600 });
-    await Promise.race([this.#nodesReady(), this.#failed.promise]);
-    this.#started = true;
+    await this.starts(started, () => this.#nodesReady());
   }
 
   /** Resolves when all nodes that have a pod network are Ready. */
@@ -185,32 +151,9 @@ export class NodeCluster implements AsyncDisposable {
     await eventually(`node ${node} is Ready`, ready, { limitMs: READY_LIMIT_MS, state: () => last });
   }
 
-  /** kubectl of the control plane's version, as the administrator. */
-  kubectl(args: readonly string[], options: { readonly stdin?: string } = {}): Promise<CommandResult> {
-    return runCommand([this.kubectlPath, ...args], {
-      ...options,
-      env: plainEnv({ KUBECONFIG: this.kubeconfig, HOME: this.#parts.runDirectory }),
-    });
-  }
-
-  /** A client of the administrator; the caller disposes of it. */
-  async client(): Promise<KubeClient> {
-    return new KubeClient({ credentials: await credentialsFromKubeconfig(this.kubeconfig), userAgent: "test" });
-  }
-
   /** The authority of the cluster's certificates. */
   async authority(): Promise<Authority> {
-    return Authority.restore(await this.#caller.call("authority", null));
-  }
-
-  /** A kubeconfig for any user, usable from outside. */
-  userKubeconfig(name: string, groups: readonly string[] = []): Promise<string> {
-    return this.#caller.call("userKubeconfig", { name, groups });
-  }
-
-  /** Runs a command as root in the node's namespaces. Its PATH has ip, nft, ctr, runc and the like. */
-  exec(node: string, argv: readonly string[], options: { readonly stdin?: string } = {}): Promise<CommandResult> {
-    return this.#caller.call("exec", { node, argv, ...options });
+    return Authority.restore(await this.caller.call("authority", null));
   }
 
   /** What a service of a node has said since the cluster's start. */
@@ -226,11 +169,11 @@ export class NodeCluster implements AsyncDisposable {
 
   /** SIGKILL. Containers go on. */
   async killService(node: string, service: Service): Promise<void> {
-    await this.#caller.call("killService", { node, service });
+    await this.caller.call("killService", { node, service });
   }
 
   async startService(node: string, service: Service): Promise<void> {
-    await this.#caller.call("startService", { node, service });
+    await this.caller.call("startService", { node, service });
   }
 
   async restartService(node: string, service: Service): Promise<void> {
@@ -238,16 +181,14 @@ export class NodeCluster implements AsyncDisposable {
     await this.startService(node, service);
   }
 
-  /** Ends everything on a node at once, as a power cut does. */
-  async powerOff(node: string): Promise<void> {
-    await this.#caller.call("powerOff", { node });
+  override async powerOff(node: string): Promise<void> {
+    await super.powerOff(node);
     await this.cgroups.removeNode(node);
   }
 
-  /** Resolves when its kubelet runs, which is before it is Ready. */
-  async powerOn(node: string): Promise<void> {
+  override async powerOn(node: string): Promise<void> {
     await this.cgroups.makeNode(node);
-    await this.#caller.call("powerOn", { node });
+    await super.powerOn(node);
   }
 
   async reboot(node: string): Promise<void> {
@@ -255,22 +196,10 @@ export class NodeCluster implements AsyncDisposable {
     await this.powerOn(node);
   }
 
-  async killApiServer(): Promise<void> {
-    await this.#caller.call("killApiServer", null);
-  }
-
-  async restartApiServer(): Promise<void> {
-    await this.#caller.call("restartApiServer", null);
-  }
-
-  async [Symbol.asyncDispose](): Promise<void> {
-    this.#parts.listener.close();
+  override async [Symbol.asyncDispose](): Promise<void> {
     for (const forwarder of this.#forwarders) forwarder.close();
-    // Killing pid 1 of the namespaces first: when it is gone, everything in them is.
-    const init = childOf(this.#supervisor.process.pid);
-    await this.#supervisor.endWith(() => init !== undefined && process.kill(init, "SIGKILL"));
+    await super[Symbol.asyncDispose]();
     await this.cgroups[Symbol.asyncDispose]();
-    await rm(this.#parts.runDirectory, { recursive: true, force: true });
   }
 
   /** A socket file, which crosses network namespaces, for an address of this machine. */
@@ -284,10 +213,5 @@ export class NodeCluster implements AsyncDisposable {
     server.listen(socket, () => resolve());
     await promise;
     return socket;
-  }
-
-  #crashed(error: Error): void {
-    this.#failed.reject(error);
-    if (this.#started) (this.#options.onCrash ?? throwUncaught)(error);
   }
 }

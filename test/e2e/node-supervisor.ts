@@ -3,27 +3,33 @@
  * Started by node-cluster.ts, told what to do over the channel, and ended with it.
  */
 import { mkdir } from "node:fs/promises";
-import { connect, createServer, type Server } from "node:net";
+import { connect, createServer } from "node:net";
 import { join } from "node:path";
-import { sendNotice, serveCalls } from "../cluster/channel.ts";
-import { installClusterObjects } from "../cluster/cluster-objects.ts";
-import { type CommandResult, mustRun } from "../cluster/command.ts";
+import { sendNotice } from "../cluster/channel.ts";
+import { mustRun } from "../cluster/command.ts";
 import { Authority, type KeyPair } from "../cluster/control-plane/authority.ts";
 import type { Binaries } from "../cluster/control-plane/binaries.ts";
 import { type ControlPlane, startControlPlane } from "../cluster/control-plane/control-plane.ts";
 import { renderKubeconfig } from "../cluster/control-plane/kubeconfig.ts";
+import type { HeldMethods } from "../cluster/held-cluster.ts";
 import { ipBatch } from "../cluster/ip-batch.ts";
 import {
   CONTROL_PLANE_ADDRESS,
-  clusterLinks,
   type NodeOptions,
   type NodePlan,
   nodePort,
   noNodePort,
   planNodes,
 } from "../cluster/network-plan.ts";
-import { pipeSockets } from "../cluster/pipe-sockets.ts";
 import { plainEnv } from "../cluster/requirements.ts";
+import {
+  ADDRESSES,
+  API_SERVER,
+  type Directories,
+  kubeletCredentials,
+  pipeSockets,
+  SupervisedCluster,
+} from "../cluster/supervised-cluster.ts";
 import type { CgroupVersion } from "./cgroups.ts";
 import {
   KUBERNETES_DIRECTORY,
@@ -60,58 +66,49 @@ export interface NodeClusterPlan {
   readonly outsideUrl: string;
 }
 
-export interface NodeSupervisorMethods {
+export interface NodeSupervisorMethods extends HeldMethods {
   start(plan: NodeClusterPlan): Promise<string>;
-  exec(call: { node: string; argv: readonly string[]; stdin?: string }): Promise<CommandResult>;
   authority(call: null): Promise<KeyPair>;
-  userKubeconfig(call: { name: string; groups: readonly string[] }): Promise<string>;
   startService(call: { node: string; service: Service }): Promise<void>;
   killService(call: { node: string; service: Service }): Promise<void>;
-  powerOff(call: { node: string }): Promise<void>;
-  powerOn(call: { node: string }): Promise<void>;
-  killApiServer(call: null): Promise<void>;
-  restartApiServer(call: null): Promise<void>;
 }
 
-const API_SERVER_PORT = 443;
-const ETCD_PORT = 2379;
 /** On a busy machine a kubelet's heartbeat may be late by seconds. */
 const NODE_GRACE = "--node-monitor-grace-period=20s";
 
-class NodeSupervisor {
-  readonly #nodes = new Map<string, RealNode>();
+interface Booting {
+  readonly plan: NodeClusterPlan;
+  readonly plans: readonly NodePlan[];
+  readonly authority: Authority;
+  readonly directories: Directories;
+}
+
+class NodeSupervisor extends SupervisedCluster<RealNode> {
   readonly #plans = new Map<string, NodePlan>();
-  #controlPlane: ControlPlane | undefined;
-  #outsideUrl = "";
 
   /** Resolves to the administrator's kubeconfig when the API server is ready and the kubelets run. */
   async start(plan: NodeClusterPlan): Promise<string> {
     const plans = planNodes(plan.nodes);
-    const stateDirectory = join(plan.runDirectory, "state");
-    const logDirectory = join(plan.runDirectory, "logs");
-    this.#outsideUrl = plan.outsideUrl;
-    await mkdir(stateDirectory);
-    await mkdir(logDirectory);
-    await mustRun(["mount", "-t", "tmpfs", "-o", "mode=755", "run", "/run"], { env: plainEnv() });
-    await mkdir("/run/netns");
-    await ipBatch(clusterLinks(plans));
+    this.outsideUrl = plan.outsideUrl;
+    const directories = await this.layOut(plan.runDirectory, plans);
     if (plan.registry !== undefined) await forward(plan.registry.socket, REGISTRY_PORT);
     if (plan.webhooks !== undefined) await forward(plan.webhooks, WEBHOOK_PORT);
 
     const authority = await Authority.create("test-cluster");
-    const controlPlaneStarts = this.#startControlPlane(plan, authority, { stateDirectory, logDirectory });
-    const nodesBoot = plans.map((node, index) => this.#bootNode(node, index, plan, plans, authority));
+    const controlPlaneStarts = this.#startControlPlane(plan, authority, directories);
+    const nodesBoot = plans.map((node, index) =>
+      this.#bootNode(node, plan.nodes[index] as RealNodeChoice, { plan, plans, authority, directories }),
+    );
     const [controlPlane] = await Promise.all([controlPlaneStarts, ...nodesBoot]);
-    this.#controlPlane = controlPlane;
-    await installClusterObjects(controlPlane, true);
-    await Promise.all([...this.#nodes.values()].map((node) => node.join()));
-    return await controlPlane.userKubeconfig("admin", ["system:masters"], plan.outsideUrl);
+    await this.ready(controlPlane);
+    await Promise.all([...this.nodes.values()].map((node) => node.join()));
+    return await this.kubeconfig();
   }
 
   async #startControlPlane(
     { runDirectory, binaries }: NodeClusterPlan,
     authority: Authority,
-    { stateDirectory, logDirectory }: { readonly stateDirectory: string; readonly logDirectory: string },
+    { stateDirectory, logDirectory }: Directories,
   ): Promise<ControlPlane> {
     const directory = join(stateDirectory, "control-plane");
     await mkdir(directory);
@@ -125,22 +122,16 @@ class NodeSupervisor {
       scheduler: true,
       controllerManagerArguments: [NODE_GRACE],
       ...{ authority, binaries, directory, logDirectory },
-      addresses: {
-        ...{ address: CONTROL_PLANE_ADDRESS, port: API_SERVER_PORT },
-        ...{ etcdAddress: "127.0.0.1", etcdPort: ETCD_PORT, published: true },
-      },
+      addresses: ADDRESSES,
       onCrash: report,
     });
   }
 
   async #bootNode(
     node: NodePlan,
-    index: number,
-    plan: NodeClusterPlan,
-    nodes: readonly NodePlan[],
-    authority: Authority,
+    choice: RealNodeChoice,
+    { plan, plans, authority, directories }: Booting,
   ): Promise<void> {
-    const choice = plan.nodes[index] as RealNodeChoice;
     const { programs, cgroupVersion, registry } = plan;
     const files = nodeFiles({
       plan: node,
@@ -150,15 +141,13 @@ class NodeSupervisor {
       cgroupPath: choice.cgroupPath,
       ...(registry && { registry: registry.name }),
     });
-    const apiServer = `https://${CONTROL_PLANE_ADDRESS}:${API_SERVER_PORT}`;
     const real = new RealNode({
-      ...{ plan: node, nodes, cniPlugins: choice.cniPlugins, images: plan.images, onCrash: report },
-      files: [...files, ...(await credentialFiles(authority, node, apiServer))],
+      ...{ plan: node, nodes: plans, cniPlugins: choice.cniPlugins, images: plan.images, onCrash: report },
+      files: [...files, ...(await credentialFiles(authority, node))],
       programs: nodePrograms(programs, choice.version),
-      stateDirectory: join(plan.runDirectory, "state"),
-      logDirectory: join(plan.runDirectory, "logs"),
+      ...directories,
     });
-    this.#nodes.set(node.name, real);
+    this.nodes.set(node.name, real);
     this.#plans.set(node.name, node);
     await real.install();
     await real.boot();
@@ -178,25 +167,9 @@ class NodeSupervisor {
     await node.join();
   }
 
-  node(name: string): RealNode {
-    const node = this.#nodes.get(name);
-    if (node === undefined)
-      throw new Error(`There is no node ${name}; there are ${[...this.#nodes.keys()].join(", ")}`);
-    return node;
-  }
-
-  get controlPlane(): ControlPlane {
-    if (this.#controlPlane === undefined) throw new Error("The cluster has not started yet");
-    return this.#controlPlane;
-  }
-
   async authority(): Promise<KeyPair> {
     const { authority } = this.controlPlane;
     return { cert: authority.certificate, key: await authority.privateKey() };
-  }
-
-  userKubeconfig(name: string, groups: readonly string[]): Promise<string> {
-    return this.controlPlane.userKubeconfig(name, groups, this.#outsideUrl);
   }
 }
 
@@ -212,11 +185,6 @@ function nodePrograms(programs: NodePrograms, version: KubeletVersion): Record<s
   };
 }
 
-/** Connections of the listener that node-cluster.ts opened on the machine's loopback go to the API server in here. */
-function forwardToApiServer(listener: Server): void {
-  listener.on("connection", (outside) => pipeSockets(outside, connect(API_SERVER_PORT, CONTROL_PLANE_ADDRESS)));
-}
-
 /** What the machine serves is reached at the control plane's address; a socket file crosses network namespaces. */
 function forward(socket: string, port: number): Promise<void> {
   const { promise, resolve, reject } = Promise.withResolvers<void>();
@@ -227,34 +195,22 @@ function forward(socket: string, port: number): Promise<void> {
 }
 
 const supervisor = new NodeSupervisor();
-const methods: NodeSupervisorMethods = {
+supervisor.serve<NodeSupervisorMethods>({
   start: (plan) => supervisor.start(plan),
   exec: async ({ node, argv, stdin }) => await supervisor.node(node).exec(argv, stdin),
   authority: () => supervisor.authority(),
-  userKubeconfig: ({ name, groups }) => supervisor.userKubeconfig(name, groups),
   startService: async ({ node, service }) => await supervisor.node(node).startService(service),
   killService: async ({ node, service }) => await supervisor.node(node).killService(service),
-  powerOff: ({ node }) => supervisor.powerOff(node),
-  powerOn: ({ node }) => supervisor.powerOn(node),
-  killApiServer: () => supervisor.controlPlane.killApiServer(),
-  restartApiServer: () => supervisor.controlPlane.restartApiServer(),
-};
-serveCalls(methods, forwardToApiServer);
+});
 
 /** Kubernetes' own ClusterRoleBinding `system:node-proxier` names this user. */
 const KUBE_PROXY_USER = "system:kube-proxy";
 
-async function credentialFiles(authority: Authority, node: NodePlan, server: string): Promise<NodeFile[]> {
-  const kubelet = await authority.issue({
-    commonName: `system:node:${node.name}`,
-    groups: ["system:nodes"],
-    dnsNames: [node.name],
-    addresses: [node.address],
-    usage: ["client", "server"],
-  });
+async function credentialFiles(authority: Authority, node: NodePlan): Promise<NodeFile[]> {
+  const kubelet = await kubeletCredentials(authority, node);
   const kubeProxy = await authority.issue({ commonName: KUBE_PROXY_USER, usage: ["client"] });
   const kubeconfig = (user: string, credentials: KeyPair): string =>
-    renderKubeconfig({ server, caCertificate: authority.certificate, user, credentials });
+    renderKubeconfig({ server: API_SERVER, caCertificate: authority.certificate, user, credentials });
   return [
     [`${KUBERNETES_DIRECTORY}/ca.crt`, authority.certificate],
     [`${KUBERNETES_DIRECTORY}/kubelet.crt`, kubelet.cert],
