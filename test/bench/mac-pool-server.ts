@@ -8,7 +8,6 @@ import { readFileSync } from "node:fs";
 import { createServer } from "node:https";
 import type { AddressInfo } from "node:net";
 import { Registry } from "prom-client";
-import { parseMac } from "../../src/api/mac.ts";
 import type { MACClaim } from "../../src/api/mac-claim.ts";
 import type { KubeClient } from "../../src/kube/client/client.ts";
 import { systemClock } from "../../src/kube/clock.ts";
@@ -23,7 +22,7 @@ import type { ClaimStore } from "../../src/mac-pool/claims/claim-store.ts";
 import { Caches } from "../../src/mac-pool/cluster/caches.ts";
 import { PoolMetrics } from "../../src/mac-pool/metrics.ts";
 import { PoolIndex } from "../../src/mac-pool/pools/pool-index.ts";
-import { Segments } from "../../src/mac-pool/pools/segments.ts";
+import { poolSettings } from "../mac-pool/pool-settings.ts";
 
 const memoryStore = (): ClaimStore => ({
   /** An API server that grants every write at once. */
@@ -61,17 +60,7 @@ function echo(): Promise<number> {
 
 async function pool(): Promise<number> {
   const index = new PoolIndex();
-  const [start, end] = [parseMac("020000000000"), parseMac("02ffffffffff")];
-  if (start === undefined || end === undefined) throw new Error("no range");
-  index.setPool({
-    name: "default",
-    segments: new Segments([{ start, end }]),
-    namespaceSelector: undefined,
-    conflictPolicy: "Deny",
-    quarantineMs: 60_000,
-    pendingMs: 120_000,
-    createdAtMs: 0,
-  });
+  index.setPool(poolSettings(0x02_00_00_00_00_00, 2 ** 40));
   const store = memoryStore();
   const clock = systemClock;
   // Never started: a look-up in empty caches takes as long as one that finds nothing.

@@ -13,8 +13,8 @@ import { RESOURCES } from "../../src/kube/client/resource.ts";
 import { KINDS } from "../../src/mac-pool/objects/kinds.ts";
 import type { ClaimFacts } from "../../src/mac-pool/pools/pool.ts";
 import { PoolIndex } from "../../src/mac-pool/pools/pool-index.ts";
-import { Segments } from "../../src/mac-pool/pools/segments.ts";
 import { PoolBed } from "../mac-pool/pool-bed.ts";
+import { poolSettings } from "../mac-pool/pool-settings.ts";
 import { eventually } from "../support/eventually.ts";
 import { megabytesOf } from "../support/process-usage.ts";
 import { askChild } from "./ask-child.ts";
@@ -36,15 +36,7 @@ const BOUND: ClaimFacts = { isQuarantined: false, pool: "default", ownerCount: 1
 function measureCore(): { readonly commit: number; readonly pick: number; readonly full: number } {
   const start = parseMac("020000000000") ?? (0 as Mac);
   const index = new PoolIndex();
-  index.setPool({
-    name: "default",
-    segments: new Segments([{ start, end: (start + SIZE - 1) as Mac }]),
-    namespaceSelector: undefined,
-    conflictPolicy: "Deny",
-    quarantineMs: 0,
-    pendingMs: 120_000,
-    createdAtMs: 0,
-  });
+  index.setPool(poolSettings(start, SIZE));
   const mac = (number: number): Mac => (start + number) as Mac;
   for (let i = 0; i < SIZE - LEFT_FREE; i++) index.setClaim(mac(i), BOUND);
   const pool = index.pool("default");

@@ -7,7 +7,6 @@ export interface CampaignOptions {
   readonly steps: number;
   readonly replicas: number;
   readonly seams?: Seams;
-  readonly firstEpisode?: number;
   /** Told after each episode how many steps were taken. */
   readonly onProgress?: (steps: number) => void;
 }
@@ -27,7 +26,7 @@ export interface CampaignResult {
 export async function runCampaign(options: CampaignOptions): Promise<CampaignResult> {
   const { seed, replicas, seams = {} } = options;
   let [steps, allocations, faults, digest] = [0, 0, 0, 0];
-  for (let episode = options.firstEpisode ?? 0; ; episode++) {
+  for (let episode = 0; ; episode++) {
     const result = await runEpisode({ seed, episode, replicas, seams });
     steps += result.steps;
     allocations += result.allocations;

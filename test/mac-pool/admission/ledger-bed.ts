@@ -4,10 +4,11 @@ import { silentLog } from "../../../src/kube/log.ts";
 import { ClaimLedger } from "../../../src/mac-pool/admission/claim-ledger.ts";
 import type { ClaimRequest, ClaimResult } from "../../../src/mac-pool/admission/claim-request.ts";
 import type { ObservedOwner } from "../../../src/mac-pool/claims/owner.ts";
+import type { PoolSettings } from "../../../src/mac-pool/pools/pool.ts";
 import { PoolIndex } from "../../../src/mac-pool/pools/pool-index.ts";
-import { Segments } from "../../../src/mac-pool/pools/segments.ts";
 import type { MemoryClaimStore } from "../memory-claim-store.ts";
 import { NO_NETWORKS } from "../no-networks.ts";
+import { poolSettings } from "../pool-settings.ts";
 
 /** The production ledger on claims in memory. */
 
@@ -21,22 +22,23 @@ export function replica(
   objectsListing: (mac: Mac) => readonly ObservedOwner[] = () => [],
   clock: Clock = systemClock,
 ): { ledger: ClaimLedger; index: PoolIndex } {
+  return ledgerOf(store, poolSettings(FIRST, size), objectsListing, clock);
+}
+
+/** The ledger of a replica that has one pool. */
+export function ledgerOf(
+  store: MemoryClaimStore,
+  settings: PoolSettings,
+  objectsListing: (mac: Mac) => readonly ObservedOwner[] = () => [],
+  clock: Clock = systemClock,
+): { ledger: ClaimLedger; index: PoolIndex } {
   const index = new PoolIndex();
-  index.setPool({
-    name: "default",
-    segments: new Segments([{ start: mac(0), end: mac(size - 1) }]),
-    namespaceSelector: undefined,
-    conflictPolicy: "Deny",
-    quarantineMs: 60_000,
-    pendingMs: 120_000,
-    createdAtMs: 0,
-  });
-  const random = () => 0;
+  index.setPool(settings);
   const ledger = new ClaimLedger({
     store,
     index,
     clock,
-    random,
+    random: () => 0,
     policyIn: () => undefined,
     objectsListing,
     isAwaited: () => false,

@@ -1,19 +1,18 @@
-import { type Mac, parseMac } from "../../../src/api/mac.ts";
+import type { Mac } from "../../../src/api/mac.ts";
 import type { ConflictPolicy } from "../../../src/api/mac-pool.ts";
 import { OBJECT_OPT_OUT_LABEL } from "../../../src/api/mac-pool-scope.ts";
 import { systemClock } from "../../../src/kube/clock.ts";
 import { silentLog } from "../../../src/kube/log.ts";
 import type { AdmissionRequest } from "../../../src/kube/server/admission-server.ts";
-import { ClaimLedger } from "../../../src/mac-pool/admission/claim-ledger.ts";
 import type { AdmissionParts, Decision } from "../../../src/mac-pool/admission/decision.ts";
 import { reviewGuest } from "../../../src/mac-pool/admission/guest-review.ts";
 import { RunExclusively } from "../../../src/mac-pool/admission/run-exclusively.ts";
 import { StartTimes } from "../../../src/mac-pool/admission/start-times.ts";
 import type { AttachedMac } from "../../../src/mac-pool/objects/holders.ts";
-import { PoolIndex } from "../../../src/mac-pool/pools/pool-index.ts";
-import { Segments } from "../../../src/mac-pool/pools/segments.ts";
 import { MemoryClaimStore } from "../memory-claim-store.ts";
 import { NO_NETWORKS } from "../no-networks.ts";
+import { poolSettings } from "../pool-settings.ts";
+import { ledgerOf } from "./ledger-bed.ts";
 
 /** The production reviews on claims in memory. */
 
@@ -31,32 +30,7 @@ export function reviewParts(
   running: readonly string[] = [],
   machines: ReadonlyMap<string, readonly Mac[]> = new Map(),
 ): AdmissionParts {
-  const index = new PoolIndex();
-  const [start, end] = [parseMac("020000000000"), parseMac("0200000fffff")];
-  if (start === undefined || end === undefined) throw new Error("no range");
-  index.setPool({
-    name: "default",
-    segments: new Segments([{ start, end }]),
-    namespaceSelector: undefined,
-    conflictPolicy,
-    quarantineMs: 60_000,
-    pendingMs: 120_000,
-    createdAtMs: 0,
-  });
-  const random = () => 0;
-  const ledger = new ClaimLedger({
-    store,
-    index,
-    clock: systemClock,
-    random,
-    policyIn: () => undefined,
-    objectsListing: () => [],
-    isAwaited: () => false,
-    networks: NO_NETWORKS,
-    addressesOfInterface: () => [],
-    log: silentLog,
-    onGranted: () => {},
-  });
+  const { ledger, index } = ledgerOf(store, poolSettings(0x02_00_00_00_00_00, 0x10_00_00, { conflictPolicy }));
   const namespaces = { labelsOf: async (name: string) => LABELS[name] };
   const starts = new RunExclusively({
     store,

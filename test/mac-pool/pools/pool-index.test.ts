@@ -4,21 +4,12 @@ import type { Mac } from "../../../src/api/mac.ts";
 import { RESERVATION_MS } from "../../../src/mac-pool/claims/limits.ts";
 import type { ClaimFacts, PoolSettings } from "../../../src/mac-pool/pools/pool.ts";
 import { PoolIndex } from "../../../src/mac-pool/pools/pool-index.ts";
-import { Segments } from "../../../src/mac-pool/pools/segments.ts";
+import { poolSettings } from "../pool-settings.ts";
 
 const FIRST = 0x02_00_00_00_01_00;
 
 function settings(name: string, from: number, to: number, more: Partial<PoolSettings> = {}): PoolSettings {
-  return {
-    name,
-    segments: new Segments([{ start: (FIRST + from) as Mac, end: (FIRST + to) as Mac }]),
-    namespaceSelector: undefined,
-    conflictPolicy: "Deny",
-    quarantineMs: 60_000,
-    pendingMs: 120_000,
-    createdAtMs: 0,
-    ...more,
-  };
+  return poolSettings(FIRST + from, to - from + 1, { name, ...more });
 }
 
 function facts(more: Partial<ClaimFacts> = {}): ClaimFacts {

@@ -21,7 +21,7 @@ const LABELS: Labels = {
 };
 
 /** Deployment of the operator itself. */
-export function formerOperator(namespace: string, replicas = 1): KubeObject {
+export function formerOperator(namespace: string): KubeObject {
   const labels = { name: OPERATOR_NAME, "prometheus.cnao.io": "true" };
   const containers = [
     { name: OPERATOR_NAME, image: "quay.invalid/cluster-network-addons-operator:v0.102.0" },
@@ -32,7 +32,7 @@ export function formerOperator(namespace: string, replicas = 1): KubeObject {
     kind: "Deployment",
     metadata: { name: OPERATOR_NAME, namespace, labels },
     spec: {
-      replicas,
+      replicas: 1,
       strategy: { type: "Recreate" },
       selector: { matchLabels: { name: OPERATOR_NAME } },
       template: { metadata: { labels }, spec: { serviceAccountName: OPERATOR_NAME, containers } },
@@ -41,10 +41,10 @@ export function formerOperator(namespace: string, replicas = 1): KubeObject {
 }
 
 /** The pool's Deployment, its range and its webhooks, as they are in any namespace. */
-export function formerPool(namespace: string, selector: Labels = POOL_SELECTOR): [Resource, KubeObject][] {
+export function formerPool(namespace: string): [Resource, KubeObject][] {
   return [
     [RESOURCES.configMaps, rangeConfig(namespace)],
-    [RESOURCES.deployments, manager(namespace, selector)],
+    [RESOURCES.deployments, manager(namespace)],
     [RESOURCES.mutatingWebhookConfigurations, webhooks(namespace)],
   ];
 }
@@ -100,7 +100,7 @@ function rangeConfig(namespace: string): KubeObject {
   return { metadata, data: { RANGE_START: RANGE.rangeStart, RANGE_END: RANGE.rangeEnd } };
 }
 
-function manager(namespace: string, selector: Labels): KubeObject {
+function manager(namespace: string): KubeObject {
   const labels = { app: "kubemacpool", ...POOL_SELECTOR };
   const containers = [
     {
@@ -119,7 +119,7 @@ function manager(namespace: string, selector: Labels): KubeObject {
     spec: {
       replicas: 1,
       strategy: { type: "Recreate" },
-      selector: { matchLabels: selector },
+      selector: { matchLabels: POOL_SELECTOR },
       template: { metadata: { labels }, spec: { serviceAccountName: "kubemacpool-sa", containers, volumes } },
     },
   };
