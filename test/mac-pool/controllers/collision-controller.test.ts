@@ -9,8 +9,9 @@ import { eventually } from "../../support/eventually.ts";
 import { heldBytes } from "../../support/held-bytes.ts";
 import { FIRST, InspectionBed, instanceOf, vmOf } from "../inspection/inspection-bed.ts";
 
-const INSTANCES = 100;
-const ADDRESSES = 100;
+/** Their names would be 2.4 MB, if each address kept those of its objects. */
+const INSTANCES = 400;
+const ADDRESSES = 25;
 
 it("keeps little of collisions, however many objects with long names have the same addresses", async () => {
   const macs = Array.from({ length: ADDRESSES }, (_, index) => (FIRST + index) as Mac);
