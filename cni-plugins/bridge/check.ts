@@ -102,12 +102,12 @@ function containerMtuFault(
   expected: ConfigObject,
   config: BridgeConfig,
 ): string | undefined {
-  const told = expected.wholeNumber("mtu");
-  const wanted = told || configuredMtu(config);
+  const given = expected.wholeNumber("mtu");
+  const wanted = given || configuredMtu(config);
   if (!wanted || mtu === wanted) return undefined;
   const before = readOriginals(syscalls, stateFile(DEFAULT_DATA_DIR, attachment))?.mtu;
   // Tuning changed the MTU, and its result has no MTU or the original one.
-  if (before !== undefined && (!told || told === before)) return undefined;
+  if (before !== undefined && (!given || given === before)) return undefined;
   return `interface ${name} has MTU ${mtu}, not ${wanted}`;
 }
 

@@ -51,7 +51,7 @@ export class ClientAuthoritySource extends WatchedSource<ConfigMap> {
 
   override async run(signal: AbortSignal): Promise<void> {
     this.informer.whenSynced(signal).then(
-      () => this.tell(),
+      () => this.notify(),
       () => {},
     );
     await super.run(signal);
@@ -74,7 +74,7 @@ export class ClientAuthoritySource extends WatchedSource<ConfigMap> {
       this.#problem = `${what}, so ${isOptional ? "no certificate of a client counts. Correct it" : consequence}.`;
       log.error(this.#problem);
       if (isOptional !== true && isClosed) this.#clients = { ca: "", names: [], problem: this.#problem };
-      this.tell();
+      this.notify();
       return;
     }
     const names = (data.names ?? "").split("\n").flatMap((line) => line.trim() || []);
@@ -89,6 +89,6 @@ export class ClientAuthoritySource extends WatchedSource<ConfigMap> {
       clients === undefined ? "anybody" : `clients with a certificate as ConfigMap ${namespace}/${configMap} says`;
     const what = this.#options.isOptional === true ? "clients are known by their certificate" : "webhooks are served";
     log.info({ names: clients?.names }, `${what}: ${who}`);
-    this.tell();
+    this.notify();
   }
 }

@@ -65,7 +65,7 @@ export class ProfiledTlsSource extends WatchedSource<Config> {
     }
     this.#limits = limits;
     this.#options.log.info({ minVersion: limits.minVersion }, "the TLS security profile has changed");
-    this.tell();
+    this.notify();
   }
 }
 

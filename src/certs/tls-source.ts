@@ -52,6 +52,6 @@ export class SecretTlsSource extends WatchedSource<Secret> {
       { notAfter: new Date(pair.certificate.notAfterMs) },
       `serving the certificate of Secret ${namespace}/${name}`,
     );
-    this.tell();
+    this.notify();
   }
 }

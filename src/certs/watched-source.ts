@@ -48,7 +48,7 @@ export abstract class WatchedSource<T extends KubeObject> implements Certificate
     await this.informer.run(signal);
   }
 
-  protected tell(): void {
+  protected notify(): void {
     for (const listener of this.#listeners) listener();
   }
 }

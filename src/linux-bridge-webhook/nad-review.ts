@@ -14,7 +14,7 @@ export interface NadReviewOptions {
   readonly bridgesOn: NonNullable<ClusterFacts["bridgesOn"]>;
   /** Another network than `namespace/name` that leads to the same bridge and VLAN, as a message speaks of it. */
   readonly sameSegment: (segment: string, namespace: string, name: string) => string | undefined;
-  /** Told of each finding that the user sees. */
+  /** Called for each finding that the user sees. */
   readonly onFinding: (finding: Finding) => void;
 }
 

@@ -13,7 +13,7 @@ import type { LiveReads } from "./cluster/live-reads.ts";
 import type { Networks } from "./cluster/network-domains.ts";
 import type { Admission } from "./cluster/pending-admissions.ts";
 import { isRunning, type RunningQuery } from "./cluster/running-owner.ts";
-import { type AttachedMac, machineMacs } from "./objects/holders.ts";
+import { type AttachedMac, machineMacs } from "./objects/listed-macs.ts";
 
 /** How the parts of a replica reach the cluster: each of these is a guard, without which duplicates or leaks come about. */
 export interface Connections {
@@ -85,7 +85,7 @@ function addressesOfInterface(caches: Caches, vm: ObjectReference, interfaceName
       status?.owners.some(({ uid, ...owner }) => uid === vm.uid && owner.interface === interfaceName),
     );
   return [
-    ...listed.flatMap(({ mac, holder }) => (holder.interface === interfaceName ? [mac] : [])),
+    ...listed.flatMap(({ mac, owner }) => (owner.interface === interfaceName ? [mac] : [])),
     ...updated.flatMap(({ metadata: { name = "" } }) => macOfClaimName(name) ?? []),
   ];
 }

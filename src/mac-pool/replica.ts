@@ -234,7 +234,7 @@ export class Replica {
     await Promise.all([claims, pools, collisions, finalizers, hosts].map((controller) => controller.run(signal)));
   }
 
-  /** Reports several holders that were not admitted together: they existed before the pool, or were written without it. */
+  /** Reports several owners that were not admitted together: they existed before the pool, or were written without it. */
   #reportShared(step: LifecycleStep, before: MACClaim | undefined, events: EventRecorder): void {
     if (step.action !== "create" && step.action !== "update") return;
     const meeting = (claim: MACClaim) => meetingOwners(statusOf(claim).owners, this.#caches.networks.cached);

@@ -52,7 +52,7 @@ export async function ask<T>(path: string, parameters?: Parameters, signal?: Abo
   return (await response.json()) as T;
 }
 
-/** All items of a list, page by page. `onPage` is told how many there are so far. */
+/** All items of a list, page by page. `onPage` gets how many there are so far. */
 export async function askAll<T>(path: string, parameters: Parameters, onPage: (items: number) => void): Promise<T[]> {
   const items: T[] = [];
   let next: string | undefined;

@@ -5,7 +5,7 @@ import type { Clock } from "../../src/kube/clock.ts";
 import type { ClaimStore } from "../../src/mac-pool/claims/claim-store.ts";
 import { PENDING_MS } from "../../src/mac-pool/claims/limits.ts";
 import { readLiveOwners } from "../../src/mac-pool/cluster/live-owners.ts";
-import { distinctOwnersSeen } from "../../src/mac-pool/objects/holders.ts";
+import { distinctOwnersSeen } from "../../src/mac-pool/objects/listed-macs.ts";
 import { isOptedOut, isReceiver, macsHeld } from "./objects.ts";
 import type { Seams } from "./sim-replica.ts";
 

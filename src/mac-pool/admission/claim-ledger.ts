@@ -39,7 +39,7 @@ export interface LedgerOptions extends AllocationOptions {
   /** Whether whoever was admitted to the claim last may still be stored. */
   readonly isAwaited: (claim: MACClaim) => boolean;
   readonly networks: Networks;
-  /** Told of every address that a request was given for good. */
+  /** Called for every address that a request was given for good. */
   readonly onGranted: (kind: ObjectReference["kind"], origin: "automatic" | "explicit") => void;
 }
 

@@ -10,7 +10,7 @@ import type { Describe, NamedText } from "../claims/named-text.ts";
 import type { ObjectReference } from "../claims/owner.ts";
 import { noNamespace, type Refusal, unavailable } from "../claims/refusals.ts";
 import type { Networks } from "../cluster/network-domains.ts";
-import type { AttachedMac } from "../objects/holders.ts";
+import type { AttachedMac } from "../objects/listed-macs.ts";
 import type { PoolIndex } from "../pools/pool-index.ts";
 import type { ClaimLedger } from "./claim-ledger.ts";
 import type { ClaimRequest, ClaimResult } from "./claim-request.ts";
@@ -36,7 +36,7 @@ export interface AdmissionParts {
   readonly hasReceived: (vm: ObjectReference, signal: AbortSignal) => Promise<boolean>;
   readonly index: PoolIndex;
   readonly namespaces: NamespaceLabels;
-  /** Told of each VM that was let start, or get what is plugged in, although it could not be judged. */
+  /** Called for each VM that was let start, or get what is plugged in, although it could not be judged. */
   readonly onUnjudged: (vm: ObjectReference) => void;
   readonly log: Log;
 }

@@ -45,10 +45,10 @@ export async function claimExplicit(
   mac: Mac,
   signal?: AbortSignal,
 ): Promise<Outcome> {
-  const holder = ownerFor(request, wanted);
+  const requester = ownerFor(request, wanted);
   const policy = request.pool?.settings.conflictPolicy ?? "Deny";
   const allListing = objectsListingOf(mac);
-  const objectsListing = allListing.filter((observed) => !isSame(observed, holder));
+  const objectsListing = allListing.filter((observed) => !isSame(observed, requester));
   const hosts = index.hosts.at(mac);
   for (let attempt = 0; attempt < MAX_CLAIM_TRIES; attempt++) {
     try {
@@ -60,7 +60,7 @@ export async function claimExplicit(
         index.claim(mac) !== undefined;
       const before = mayExist ? await store.read(mac, signal) : undefined;
       const owners = before === undefined ? [] : statusOf(before).owners;
-      const verdict = judgeHosts(request, mac, holder, hosts, { owners, objectsListing: allListing });
+      const verdict = judgeHosts(request, mac, requester, hosts, { owners, objectsListing: allListing });
       if (!verdict.ok) return verdict;
       const aboutHosts = verdict.warning === undefined ? [] : [verdict.warning];
       if (before === undefined && objectsListing.length === 0) {
@@ -68,7 +68,7 @@ export async function claimExplicit(
         const claim = await store.create(claimOf(request, wanted, mac, timesOf({ clock, index })), signal);
         return { ok: true, mac, warnings: aboutHosts, written: { claim, before } };
       }
-      const asked = { mac, holder, had: wanted.had, policy, policyIn, field: request.field, objectsListing };
+      const asked = { mac, requester, had: wanted.had, policy, policyIn, field: request.field, objectsListing };
       const found = before ?? newClaim(mac, { pool: request.pool?.name, origin: "explicit" }, UNCLAIMED);
       const domainsOf = isPerNetwork(request)
         ? await networks.of([...statusOf(found).owners, ...objectsListing], signal)
@@ -92,7 +92,7 @@ export async function claimExplicit(
 }
 
 /** A launcher pod without its instance tells the name of its VM or VMI, and not which of both it was. */
-function isSame(observed: ObservedOwner, holder: InterfaceOwner): boolean {
-  const isNamed = observed.namespace === holder.namespace && observed.name === holder.name;
-  return isNamesake(observed, holder) || (observed.uid === undefined && isNamed);
+function isSame(observed: ObservedOwner, requester: InterfaceOwner): boolean {
+  const isNamed = observed.namespace === requester.namespace && observed.name === requester.name;
+  return isNamesake(observed, requester) || (observed.uid === undefined && isNamed);
 }

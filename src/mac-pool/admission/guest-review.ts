@@ -4,7 +4,7 @@ import { textAt } from "../../kube/json-path.ts";
 import type { AdmissionRequest } from "../../kube/server/admission-server.ts";
 import { isOptedOut, isReceiver, requestMatters, stopsWaiting } from "../objects/guest-changes.ts";
 import { guestInterfaces, INSTANCE_SPEC, INTERFACES, VM_TEMPLATE_SPEC } from "../objects/guest-interfaces.ts";
-import { machineOf } from "../objects/holders.ts";
+import { machineOf } from "../objects/listed-macs.ts";
 import {
   type AdmissionParts,
   admitted,

@@ -25,22 +25,22 @@ export interface Known {
 export function judgeHosts(
   { pool, field }: Pick<ClaimRequest, "pool" | "field">,
   mac: Mac,
-  holder: InterfaceOwner,
+  requester: InterfaceOwner,
   hosts: readonly HostInterface[],
   known: Known,
 ): HostVerdict {
   const policy = pool?.settings.hostAddressPolicy ?? DEFAULT_HOST_ADDRESS_POLICY;
   if (hosts.length === 0 || policy === "Off") return NOTHING_TO_SAY;
-  if (policy === "Warn") return { ok: true, warning: hostAddressWarning(mac, holder, hosts, field) };
-  if (holder.receiver || hasAlready(holder, known)) return NOTHING_TO_SAY;
-  return { ok: false, refusal: hostAddress(mac, holder, hosts, field) };
+  if (policy === "Warn") return { ok: true, warning: hostAddressWarning(mac, requester, hosts, field) };
+  if (requester.receiver || hasAlready(requester, known)) return NOTHING_TO_SAY;
+  return { ok: false, refusal: hostAddress(mac, requester, hosts, field) };
 }
 
 const NOTHING_TO_SAY: HostVerdict = { ok: true };
 
-function hasAlready(holder: InterfaceOwner, { owners, objectsListing }: Known): boolean {
+function hasAlready(requester: InterfaceOwner, { owners, objectsListing }: Known): boolean {
   return (
-    owners.some((owner) => isNamesake(owner, holder) && !owner.receiver) ||
-    objectsListing.some((observed) => isNamesake(observed, holder) && observed.receiver === false)
+    owners.some((owner) => isNamesake(owner, requester) && !owner.receiver) ||
+    objectsListing.some((observed) => isNamesake(observed, requester) && observed.receiver === false)
   );
 }

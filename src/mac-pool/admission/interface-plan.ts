@@ -123,7 +123,7 @@ type ReadMacs =
 /** Addresses by interface index. Interfaces that are none of the pool's business count for duplicates only. */
 function readMacs(ref: ObjectReference, interfaces: readonly RequestedInterface[], field: MacField): ReadMacs {
   const macs = new Map<number, Mac>();
-  const holders = new Map<Mac, string>();
+  const interfaceNames = new Map<Mac, string>();
   for (const { index, name, mac: text, eligible } of interfaces) {
     if (text === "") continue;
     const mac = parseMac(text);
@@ -133,9 +133,9 @@ function readMacs(ref: ObjectReference, interfaces: readonly RequestedInterface[
     }
     const unusable = unusableAs(mac);
     if (eligible && unusable !== undefined) return refuse(unusableMac(ref, name, mac, unusable, field));
-    const first = holders.get(mac);
+    const first = interfaceNames.get(mac);
     if (first !== undefined) return refuse(duplicate(ref, mac, first, name, field));
-    holders.set(mac, name);
+    interfaceNames.set(mac, name);
     macs.set(index, mac);
   }
   return { ok: true, macs };

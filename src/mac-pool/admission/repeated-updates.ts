@@ -158,7 +158,7 @@ export class RepeatedUpdates {
     if (owners.length === 0 || !owners.every(isOwn)) return undefined;
     const asked = {
       mac,
-      holder: ownerFor(request, wanted),
+      requester: ownerFor(request, wanted),
       had: false,
       policy: "Deny",
       policyIn: () => undefined,

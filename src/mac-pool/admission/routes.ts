@@ -27,7 +27,7 @@ export interface WebhooksOptions {
   readonly names: OwnerRedaction;
   readonly metrics: PoolMetrics;
   readonly clock: Clock;
-  /** Told of each refusal. */
+  /** Called for each refusal. */
   readonly onDenied: (kind: OwnerKind, request: AdmissionRequest, refusal: Refusal) => void;
 }
 

@@ -6,7 +6,7 @@ import { refusalOfInterfaces, refusalOfObject } from "../claims/name-lengths.ts"
 import { describeObject, type ObjectReference } from "../claims/owner.ts";
 import { type Refusal, unavailable } from "../claims/refusals.ts";
 import { guestInterfaces, INSTANCE_SPEC } from "../objects/guest-interfaces.ts";
-import { type AttachedMac, instanceOwner } from "../objects/holders.ts";
+import { type AttachedMac, instanceOwner } from "../objects/listed-macs.ts";
 import { type AdmissionParts, askLedger, type Decision, denied, objectOfRequest, UNCHANGED } from "./decision.ts";
 import type { StartRequest } from "./run-exclusively.ts";
 

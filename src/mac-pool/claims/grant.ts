@@ -11,7 +11,7 @@ import { conflict, type MacField, type Refusal, sharedTooOften, sharedWarning } 
 /** A request for one address, as admission makes it. */
 export interface GrantRequest {
   readonly mac: Mac;
-  readonly holder: InterfaceOwner;
+  readonly requester: InterfaceOwner;
   /** The object lists the address already, as the API server has it stored. */
   readonly had: boolean;
   /** Policy of the pool that serves the one that asks. */
@@ -52,22 +52,22 @@ export type GrantDecision =
  * Objects that list the address count as owners although the claim does not name them, and are written into the claim.
  */
 export function decideGrant(claim: MACClaim, request: GrantRequest, nowMs: number): GrantDecision {
-  const { holder, mac } = request;
+  const { requester, mac } = request;
   const completed = completedBy(request, statusOf(claim).owners);
   const status = withObjectsListing(statusOf(claim), request.objectsListing, nowMs, completed);
   const sinceMs = sinceFor(status.owners, nowMs);
-  const owner = ownerOf(holder, new Date(sinceMs).toISOString());
+  const owner = ownerOf(requester, new Date(sinceMs).toISOString());
   const granted = (owners: readonly ClaimOwner[]) => admitted(owners, sinceMs, request.pendingMs);
   if (status.phase === "Quarantined" || status.owners.length === 0) {
     return { ok: true, claim: withStatus(claim, granted([owner]), "explicit") };
   }
-  const isThis = (known: ClaimOwner): boolean => known === completed || isNamesake(known, holder);
+  const isThis = (known: ClaimOwner): boolean => known === completed || isNamesake(known, requester);
   const others = distinctOwners(status.owners.filter((known) => !isThis(known) && !isApart(known, request)));
   const wasOwner = status.owners.some((known) => isThis(known) && !known.receiver && !hasMoved(known, request));
   const hasIt = request.had && wasOwner;
   const policy = strictest([request.policy, ...others.map(({ namespace }) => request.policyIn(namespace))]);
-  if (others.length > 0 && !hasIt && !holder.receiver && !mayShare(policy, holder)) {
-    return { ok: false, refusal: conflict(mac, holder.interface, others, request) };
+  if (others.length > 0 && !hasIt && !requester.receiver && !mayShare(policy, requester)) {
+    return { ok: false, refusal: conflict(mac, requester.interface, others, request) };
   }
   // Where somebody is awaited it may be who was admitted with that prefix, and this object another one of that name.
   const isReplaced = (known: ClaimOwner): boolean => isThis(known) && !(known === completed && request.isAwaited);
@@ -75,38 +75,39 @@ export function decideGrant(claim: MACClaim, request: GrantRequest, nowMs: numbe
   const place = status.owners.findIndex(isReplaced);
   owners.splice(place < 0 ? owners.length : place, 0, renewed(status.owners.filter(isThis), owner, request));
   if (owners.length > MAX_CLAIM_OWNERS) {
-    return { ok: false, refusal: sharedTooOften(mac, holder.interface, request.field) };
+    return { ok: false, refusal: sharedTooOften(mac, requester.interface, request.field) };
   }
   const written = withStatus(claim, granted(owners));
-  if (others.length === 0 || holder.receiver) return { ok: true, claim: written };
-  const warning = sharedWarning(mac, holder.interface, others, policy === "DenyRunning");
+  if (others.length === 0 || requester.receiver) return { ok: true, claim: written };
+  const warning = sharedWarning(mac, requester.interface, others, policy === "DenyRunning");
   return { ok: true, claim: written, warning };
 }
 
 /** The prefix that stands for the object that has the address. Others that fit stand for other admissions, each for its own. */
-function completedBy({ had, holder }: GrantRequest, owners: readonly ClaimOwner[]): ClaimOwner | undefined {
-  return had && !owners.some((known) => isNamesake(known, holder)) ? longestPrefix(owners, holder) : undefined;
+function completedBy({ had, requester }: GrantRequest, owners: readonly ClaimOwner[]): ClaimOwner | undefined {
+  return had && !owners.some((known) => isNamesake(known, requester)) ? longestPrefix(owners, requester) : undefined;
 }
 
 /** Whether no network that the owner may be in can meet the one that is asked for. */
-function isApart(known: ClaimOwner, { domainsOf, holder, objectsListing }: GrantRequest): boolean {
+function isApart(known: ClaimOwner, { domainsOf, requester, objectsListing }: GrantRequest): boolean {
   if (domainsOf === undefined) return false;
-  return positionsOf(known, objectsListing).every((place) => areApart(domainsOf(place), holder.domains));
+  return positionsOf(known, objectsListing).every((place) => areApart(domainsOf(place), requester.domains));
 }
 
 /** Whether an owner asks for the address in a domain in which it did not have it. */
-function hasMoved(known: ClaimOwner, { domainsOf, holder }: GrantRequest): boolean {
-  if (domainsOf === undefined || known.network === holder.network) return false;
+function hasMoved(known: ClaimOwner, { domainsOf, requester }: GrantRequest): boolean {
+  if (domainsOf === undefined || known.network === requester.network) return false;
   const had = domainsOf(known) ?? [];
-  return !(holder.domains ?? [UNKNOWN_DOMAIN]).every((domain) => had.includes(domain));
+  return !(requester.domains ?? [UNKNOWN_DOMAIN]).every((domain) => had.includes(domain));
 }
 
 /** What was made of the owner may still be where it was before: its domains are those from then and the new one. */
-function domainsAfter(known: ClaimOwner, { domainsOf, holder }: GrantRequest): { readonly domains?: string[] } {
-  const stays = domainsOf === undefined || known.network === holder.network;
+function domainsAfter(known: ClaimOwner, { domainsOf, requester }: GrantRequest): { readonly domains?: string[] } {
+  const stays = domainsOf === undefined || known.network === requester.network;
   const before = stays ? known.domains : (domainsOf(known) ?? [UNKNOWN_DOMAIN]);
-  if (before === undefined || holder.domains === undefined) return before === undefined ? {} : { domains: [...before] };
-  return { domains: [...joined(before, holder.domains)] };
+  if (before === undefined || requester.domains === undefined)
+    return before === undefined ? {} : { domains: [...before] };
+  return { domains: [...joined(before, requester.domains)] };
 }
 
 /**
@@ -114,13 +115,13 @@ function domainsAfter(known: ClaimOwner, { domainsOf, holder }: GrantRequest): {
  * receiver it was not, and it stays one as long as it may be there.
  */
 function placedAfter(knownAs: readonly ClaimOwner[], owner: ClaimOwner, request: GrantRequest): ClaimOwner {
-  const { holder, domainsOf } = request;
+  const { requester, domainsOf } = request;
   const domains = joined(
     knownAs.flatMap((known) => domainsAfter(known, request).domains ?? []),
     [],
   );
   if (domains.length === 0) return owner;
-  const isJudged = domainsOf === undefined || domains.every((domain) => holder.domains?.includes(domain) ?? true);
+  const isJudged = domainsOf === undefined || domains.every((domain) => requester.domains?.includes(domain) ?? true);
   const isReceiver = !isJudged && knownAs.some(({ receiver }) => receiver);
   return { ...owner, domains: [...domains], ...(isReceiver && { receiver: true }) };
 }
@@ -147,7 +148,7 @@ function strictest(policies: readonly (ConflictPolicy | undefined)[]): ConflictP
 
 const STRICTEST_FIRST: readonly ConflictPolicy[] = ["Deny", "DenyRunning", "Warn"];
 
-/** Under DenyRunning a VM may exist beside the holder, as long as it does not run; whatever runs by existing may not. */
-function mayShare(policy: ConflictPolicy, holder: InterfaceOwner): boolean {
-  return policy === "Warn" || (policy === "DenyRunning" && holder.kind === "VirtualMachine");
+/** Under DenyRunning a VM may exist beside the owner, as long as it does not run; whatever runs by existing may not. */
+function mayShare(policy: ConflictPolicy, requester: InterfaceOwner): boolean {
+  return policy === "Warn" || (policy === "DenyRunning" && requester.kind === "VirtualMachine");
 }

@@ -8,14 +8,14 @@ import { type MacField, quote, type Refusal } from "./refusals.ts";
 
 export function hostAddress(
   mac: Mac,
-  holder: InterfaceOwner,
+  requester: InterfaceOwner,
   hosts: readonly HostInterface[],
   field: MacField,
 ): Refusal {
   return {
     code: "MACPOOL_HOST_ADDRESS",
     message:
-      `MAC ${formatMac(mac)} of interface ${quote(holder.interface)} in ${describeObject(holder)} is the address of ` +
+      `MAC ${formatMac(mac)} of interface ${quote(requester.interface)} in ${describeObject(requester)} is the address of ` +
       `${describeHosts(hosts)}. The two would receive each other's traffic. ` +
       `Leave ${field} out to get a free address, or choose one that no node has.`,
   };
@@ -24,13 +24,13 @@ export function hostAddress(
 /** Admission warning where the policy lets an object have the address. */
 export function hostAddressWarning(
   mac: Mac,
-  holder: InterfaceOwner,
+  requester: InterfaceOwner,
   hosts: readonly HostInterface[],
   field: MacField,
 ): NamedText {
   return {
     message:
-      `MAC ${formatMac(mac)} of interface ${quote(holder.interface)} is also the address of ${describeHosts(hosts)}. ` +
+      `MAC ${formatMac(mac)} of interface ${quote(requester.interface)} is also the address of ${describeHosts(hosts)}. ` +
       `They disturb each other on the same network. Leave ${field} out to get a free address.`,
   };
 }

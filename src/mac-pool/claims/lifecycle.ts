@@ -16,7 +16,7 @@ export interface LifecycleInput {
   readonly mac: Mac;
   readonly claim: MACClaim | undefined;
   /** Objects that list the address now, by live reads; for a claim that is to be made, as the caches show. */
-  readonly holders: readonly ObservedOwner[];
+  readonly observedOwners: readonly ObservedOwner[];
   /** Whoever was admitted last may still be stored: those who are not seen stay owners. */
   readonly isAwaited: boolean;
   /** This process has seen everything since the claim was made, and no object with the address. */
@@ -25,7 +25,7 @@ export interface LifecycleInput {
   readonly restOver: boolean;
   readonly nowMs: number;
   readonly quarantineMs: number;
-  /** How a claim is made for holders that have none; undefined: none is made. */
+  /** How a claim is made for owners that have none; undefined: none is made. */
   readonly adoptAs: { readonly pool: string | undefined; readonly origin: "explicit" | "observed" } | undefined;
 }
 
@@ -38,8 +38,8 @@ export type LifecycleStep =
 const NONE: LifecycleStep = { action: "none" };
 
 export function nextStep(input: LifecycleInput): LifecycleStep {
-  const { claim, holders, mac, nowMs } = input;
-  const adopted = (): readonly ClaimOwner[] => ownersAfter([], holders, false, nowMs);
+  const { claim, observedOwners, mac, nowMs } = input;
+  const adopted = (): readonly ClaimOwner[] => ownersAfter([], observedOwners, false, nowMs);
   if (claim === undefined) {
     const owners = input.adoptAs === undefined ? [] : adopted();
     if (input.adoptAs === undefined || owners.length === 0) return NONE;
@@ -49,9 +49,9 @@ export function nextStep(input: LifecycleInput): LifecycleStep {
   if (status.phase === "Quarantined") {
     const owners = adopted();
     if (owners.length > 0) return { action: "update", claim: withStatus(claim, allocated(owners)) };
-    return input.restOver && holders.length === 0 ? { action: "delete", claim, isLeak: false } : NONE;
+    return input.restOver && observedOwners.length === 0 ? { action: "delete", claim, isLeak: false } : NONE;
   }
-  const owners = ownersAfter(status.owners, holders, input.isAwaited, nowMs);
+  const owners = ownersAfter(status.owners, observedOwners, input.isAwaited, nowMs);
   if (owners.length > 0 || input.isAwaited) {
     if (owners === status.owners) return NONE;
     return { action: "update", claim: withStatus(claim, allocated(owners)) };
@@ -62,10 +62,10 @@ export function nextStep(input: LifecycleInput): LifecycleStep {
 }
 
 /** Whether the caches agree with the claim, so that no live read is needed. */
-export function isSettled(claim: MACClaim, holders: readonly ObservedOwner[], isAwaited: boolean): boolean {
+export function isSettled(claim: MACClaim, observedOwners: readonly ObservedOwner[], isAwaited: boolean): boolean {
   const status = statusOf(claim);
-  if (status.phase === "Quarantined") return !holders.some(({ countsAsOwner }) => countsAsOwner);
-  const owners = ownersAfter(status.owners, holders, isAwaited, 0);
+  if (status.phase === "Quarantined") return !observedOwners.some(({ countsAsOwner }) => countsAsOwner);
+  const owners = ownersAfter(status.owners, observedOwners, isAwaited, 0);
   return (owners.length > 0 || isAwaited) && owners === status.owners;
 }
 
@@ -75,30 +75,31 @@ export function isSettled(claim: MACClaim, holders: readonly ObservedOwner[], is
  */
 function ownersAfter(
   owners: readonly ClaimOwner[],
-  holders: readonly ObservedOwner[],
+  observedOwners: readonly ObservedOwner[],
   isAwaited: boolean,
   nowMs: number,
 ): readonly ClaimOwner[] {
-  const unmatched = [...holders];
+  const unmatched = [...observedOwners];
   const found = new Map<ClaimOwner, ObservedOwner>();
   for (const owner of mostExactFirst(owners)) {
-    const fitting = unmatched.filter((holder) => mayBe(owner, holder));
+    const fitting = unmatched.filter((observed) => mayBe(owner, observed));
     const [best] = fitting.filter(({ countsAsOwner }) => countsAsOwner).concat(fitting);
     if (best === undefined) continue;
     found.set(owner, best);
     // All objects of a name are one owner. A prefix fits several, which are each their own.
-    for (const holder of owner.name === undefined ? [best] : fitting) unmatched.splice(unmatched.indexOf(holder), 1);
+    for (const observed of owner.name === undefined ? [best] : fitting)
+      unmatched.splice(unmatched.indexOf(observed), 1);
   }
   const completed: ObservedOwner[] = [];
   const kept = owners.flatMap((owner) => {
-    const holder = found.get(owner);
-    if (holder === undefined) return isAwaited ? [owner] : [];
-    if (!holder.countsAsOwner) return [owner];
-    if (!isAwaited) return [refreshed(owner, holder, owners.length === 1)];
+    const observed = found.get(owner);
+    if (observed === undefined) return isAwaited ? [owner] : [];
+    if (!observed.countsAsOwner) return [owner];
+    if (!isAwaited) return [refreshed(owner, observed, owners.length === 1)];
     // Another object of that prefix may be on its way.
-    if (owner.name === undefined) completed.push(holder);
+    if (owner.name === undefined) completed.push(observed);
     // So may an update that moves the interface to the network that the claim names.
-    return [owner.name !== undefined && holder.receiver ? { ...owner, receiver: true } : owner];
+    return [owner.name !== undefined && observed.receiver ? { ...owner, receiver: true } : owner];
   });
   const added = withObserved(kept, unmatched, nowMs);
   return sameOwners(added, owners) ? owners : withObserved(added, completed, nowMs);
@@ -107,24 +108,24 @@ function ownersAfter(
 /** Who has no room comes in when another leaves: until then the others keep the claim. */
 function withObserved(
   owners: readonly ClaimOwner[],
-  holders: readonly ObservedOwner[],
+  observedOwners: readonly ObservedOwner[],
   nowMs: number,
 ): readonly ClaimOwner[] {
   const since = new Date(nowMs).toISOString();
   const all = [...owners];
-  for (const holder of holders) {
-    const isKnown = all.some((owner) => isNamesake(owner, holder));
-    if (holder.countsAsOwner && !isKnown && all.length < MAX_CLAIM_OWNERS) all.push(ownerOf(holder, since));
+  for (const observed of observedOwners) {
+    const isKnown = all.some((owner) => isNamesake(owner, observed));
+    if (observed.countsAsOwner && !isKnown && all.length < MAX_CLAIM_OWNERS) all.push(ownerOf(observed, since));
   }
   return all;
 }
 
 /** Who came in as a receiver of a migration stays one, until it waits no longer and is alone with the address. */
-function refreshed(owner: ClaimOwner, holder: ObservedOwner, isAlone: boolean): ClaimOwner {
+function refreshed(owner: ClaimOwner, observed: ObservedOwner, isAlone: boolean): ClaimOwner {
   const isReceiver =
-    holder.receiver === false && isAlone ? false : (holder.receiver ?? false) || (owner.receiver ?? false);
+    observed.receiver === false && isAlone ? false : (observed.receiver ?? false) || (owner.receiver ?? false);
   const { receiver: _, ...known } = owner;
-  const place = ownerOf(holder, owner.since);
+  const place = ownerOf(observed, owner.since);
   const { name, interface: nic, network } = place;
   return {
     ...known,

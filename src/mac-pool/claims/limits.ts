@@ -10,7 +10,7 @@ const OTHER_WEBHOOKS_MS = 45_000;
 
 /**
  * How long an admitted start counts as running before its instance is seen: the request timeout of the API server plus a
- * margin. A start that a later webhook refused blocks other holders of the address for this time.
+ * margin. A start that a later webhook refused blocks other owners of the address for this time.
  */
 export const startingMs = (pendingMs: number): number => pendingMs - OTHER_WEBHOOKS_MS;
 

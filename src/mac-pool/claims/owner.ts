@@ -22,7 +22,7 @@ export interface InterfaceOwner extends ObjectReference {
   readonly receiver?: boolean | undefined;
 }
 
-/** A holder as it was seen in an object. */
+/** An owner as it was seen in an object. */
 export interface ObservedOwner extends InterfaceOwner {
   /** Whether it is made an owner where the claim does not know it; false for what only delays a release. */
   readonly countsAsOwner: boolean;
@@ -65,12 +65,12 @@ export function describeObject(ref: ObjectReference): string {
 }
 
 /** Objects that were written past the webhook may have names that a claim has no room for. */
-export function ownerOf(holder: InterfaceOwner, since: string): ClaimOwner {
-  const { kind, namespace, name, generateName, uid, network, domains, receiver } = holder;
+export function ownerOf(from: InterfaceOwner, since: string): ClaimOwner {
+  const { kind, namespace, name, generateName, uid, network, domains, receiver } = from;
   const owner: { -readonly [K in keyof ClaimOwner]: ClaimOwner[K] } = {
     kind,
     namespace,
-    interface: cut(holder.interface, MAX_NAME_CHARS),
+    interface: cut(from.interface, MAX_NAME_CHARS),
     since,
   };
   if (name !== undefined) owner.name = name;

@@ -101,7 +101,7 @@ export function sharedWarning(
   return namedText(owners, (describe) => `${what} ${describeOwners(owners, describe)}. ${consequence}`);
 }
 
-/** Event on each holder of an address that several hold without an admission. */
+/** Event on each owner of an address that several have without an admission. */
 export function sharedByOwners(mac: string, owners: readonly ClaimOwner[]): string {
   return `MAC ${mac} is held by ${describeOwners(owners, describeObject)}. Give all but one of them another address before they run on the same network.`;
 }
@@ -110,7 +110,7 @@ export function sharedByOwners(mac: string, owners: readonly ClaimOwner[]): stri
 export const UNJUDGED =
   "The MAC pool could not check in time whether another holder of a MAC address of this VM runs. The start was admitted.";
 
-/** Another holder of the address, and why it counts as running. */
+/** Another owner of the address, and why it counts as running. */
 export interface Runner {
   readonly owner: ClaimOwner;
   /** `starting`: its start was admitted, but it does not run yet. `coming`: it was admitted and runs once it exists. */
@@ -119,7 +119,7 @@ export interface Runner {
   readonly until?: string;
 }
 
-/** Refuses a start, or a hot-plugged interface, while another holder of the address runs or is about to run. */
+/** Refuses a start, or a hot-plugged interface, while another owner of the address runs or is about to run. */
 export function alreadyRunning(
   mac: Mac,
   ref: ObjectReference,

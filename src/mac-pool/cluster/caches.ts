@@ -22,7 +22,7 @@ import {
   machineMacs,
   machineOf,
   podMacs,
-} from "../objects/holders.ts";
+} from "../objects/listed-macs.ts";
 import { isManaged } from "../objects/management.ts";
 import { runningInstance, runningPod } from "../objects/running.ts";
 import type { PoolIndex } from "../pools/pool-index.ts";
@@ -140,9 +140,9 @@ export class Caches {
     return found.flatMap(({ object, listed }) =>
       listed
         .filter((entry) => entry.mac === mac)
-        .map(({ holder }) => ({
-          ...holder,
-          managed: this.#isManaged(holder.kind, object),
+        .map(({ owner }) => ({
+          ...owner,
+          managed: this.#isManaged(owner.kind, object),
         })),
     );
   }
@@ -154,7 +154,7 @@ export class Caches {
   }
 
   /** Every address that an object in the cache lists for its own. */
-  *listed(): Generator<{ readonly mac: Mac; readonly holder: CachedOwner }> {
+  *listed(): Generator<{ readonly mac: Mac; readonly owner: CachedOwner }> {
     const kinds = [
       { informer: this.machines, macsOf: machineMacs },
       { informer: this.instances, macsOf: instanceMacs },
@@ -162,8 +162,8 @@ export class Caches {
     ] as const;
     for (const { informer, macsOf } of kinds) {
       for (const object of informer.list()) {
-        for (const { mac, holder } of macsOf(object)) {
-          if (holder.countsAsOwner) yield { mac, holder: { ...holder, managed: this.#isManaged(holder.kind, object) } };
+        for (const { mac, owner } of macsOf(object)) {
+          if (owner.countsAsOwner) yield { mac, owner: { ...owner, managed: this.#isManaged(owner.kind, object) } };
         }
       }
     }
@@ -201,11 +201,11 @@ export class Caches {
 
   /** Where an object has the address: by its network, and by the claim if it is an owner. */
   #placeOf(mac: Mac, listed: readonly ListedMac[]): Pick<RunningAt, "network" | "domains"> {
-    const holder = listed.find((entry) => entry.mac === mac)?.holder;
+    const listing = listed.find((entry) => entry.mac === mac)?.owner;
     const domains = this.ownersOf(mac).flatMap((owner) =>
-      holder !== undefined && mayBe(owner, holder) ? (owner.domains ?? []) : [],
+      listing !== undefined && mayBe(owner, listing) ? (owner.domains ?? []) : [],
     );
-    return { network: holder?.network, domains };
+    return { network: listing?.network, domains };
   }
 
   /** The launchers of a VMI, finished ones too. */

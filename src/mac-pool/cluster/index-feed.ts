@@ -6,7 +6,7 @@ import type { NodeMACs } from "../../api/node-macs.ts";
 import type { KubeObject } from "../../kube/client/resource.ts";
 import type { Clock } from "../../kube/clock.ts";
 import { factsOf, isAdmission } from "../claims/claim.ts";
-import { instanceMacs, type ListedMac, machineMacs, podMacs } from "../objects/holders.ts";
+import { instanceMacs, type ListedMac, machineMacs, podMacs } from "../objects/listed-macs.ts";
 import type { ClaimFacts } from "../pools/pool.ts";
 import { PoolIndex } from "../pools/pool-index.ts";
 import { readPool } from "../pools/pool-settings.ts";

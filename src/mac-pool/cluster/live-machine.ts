@@ -2,8 +2,8 @@ import { WAIT_AS_RECEIVER } from "../../api/mac-pool-scope.ts";
 import type { KubeClient } from "../../kube/client/client.ts";
 import { at, textAt } from "../../kube/json-path.ts";
 import { isSameObject, type ObjectReference } from "../claims/owner.ts";
-import { type AttachedMac, attachedMacs, instanceOwner, referenceOf } from "../objects/holders.ts";
 import { KINDS } from "../objects/kinds.ts";
+import { type AttachedMac, attachedMacs, instanceOwner, referenceOf } from "../objects/listed-macs.ts";
 import { isFinished } from "../objects/pod-networks.ts";
 import { readObject } from "./running-owner.ts";
 

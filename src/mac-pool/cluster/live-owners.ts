@@ -2,8 +2,8 @@ import type { Mac } from "../../api/mac.ts";
 import { LAUNCHER_SELECTOR } from "../../api/names.ts";
 import type { KubeObject } from "../../kube/client/resource.ts";
 import type { ObjectReference, ObservedOwner } from "../claims/owner.ts";
-import { distinctOwnersSeen, instanceMacs, type ListedMac, machineMacs, podMacs } from "../objects/holders.ts";
 import { KINDS } from "../objects/kinds.ts";
+import { distinctOwnersSeen, instanceMacs, type ListedMac, machineMacs, podMacs } from "../objects/listed-macs.ts";
 import type { LiveReads } from "./live-reads.ts";
 
 /**
@@ -83,7 +83,7 @@ class EvidenceReader {
 
   #add(listed: readonly ListedMac[]): boolean {
     const found = listed.filter(({ mac }) => mac === this.#mac);
-    this.observedOwners.push(...found.map(({ holder }) => holder));
+    this.observedOwners.push(...found.map(({ owner }) => owner));
     return found.length > 0;
   }
 }

@@ -7,7 +7,7 @@ import type { Clock } from "../../kube/clock.ts";
 import { type Informer, objectKey } from "../../kube/informer/informer.ts";
 import { isAdmission, isNextOf, lastAdmitted, statusOf } from "../claims/claim.ts";
 import { mayBe, type ObjectReference } from "../claims/owner.ts";
-import { instanceMacs, type ListedMac, machineMacs } from "../objects/holders.ts";
+import { instanceMacs, type ListedMac, machineMacs } from "../objects/listed-macs.ts";
 import { isInScope } from "../objects/management.ts";
 import type { Informers } from "./informers.ts";
 
@@ -75,7 +75,7 @@ export class PendingAdmissions {
       objects: Informers["machines"],
       macsOf: (object: KubeObject) => readonly ListedMac[],
     ): void => {
-      const own = (object: KubeObject) => macsOf(object).filter(({ holder }) => holder.kind === kind);
+      const own = (object: KubeObject) => macsOf(object).filter(({ owner }) => owner.kind === kind);
       objects.on({
         onRelist: () => this.#arrivals.clear(),
         add: (object, { created }) => {
@@ -171,8 +171,8 @@ export class PendingAdmissions {
 
   #note(listed: readonly ListedMac[], { metadata }: KubeObject, isCreated: boolean): void {
     const { resourceVersion, uid } = metadata;
-    for (const { mac, holder } of listed) {
-      const { kind, namespace, name } = holder;
+    for (const { mac, owner } of listed) {
+      const { kind, namespace, name } = owner;
       this.#arrive(mac, { ref: { kind, namespace, name, uid }, isCreated, resourceVersion });
     }
   }

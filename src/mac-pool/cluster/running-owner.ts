@@ -4,8 +4,8 @@ import { isNotFound } from "../../kube/client/api-error.ts";
 import type { KubeClient } from "../../kube/client/client.ts";
 import type { KubeObject, Resource } from "../../kube/client/resource.ts";
 import { mayBe, type ObjectReference } from "../claims/owner.ts";
-import { instanceMacs, instanceOwner, podMacs, referenceOf } from "../objects/holders.ts";
 import { KINDS } from "../objects/kinds.ts";
+import { instanceMacs, instanceOwner, podMacs, referenceOf } from "../objects/listed-macs.ts";
 import { isFinished } from "../objects/pod-networks.ts";
 import { isWaitingForSync } from "../objects/running.ts";
 

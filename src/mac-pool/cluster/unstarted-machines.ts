@@ -5,7 +5,7 @@ import { isOlder } from "../../kube/client/resource-version.ts";
 import { type Informer, objectKey } from "../../kube/informer/informer.ts";
 import { textAt } from "../../kube/json-path.ts";
 import type { ObjectReference } from "../claims/owner.ts";
-import { machineMacs } from "../objects/holders.ts";
+import { machineMacs } from "../objects/listed-macs.ts";
 
 /** Of 1 kB at most. Of a VM that is forgotten, instances are looked for. */
 const MAX_MACHINES = 20_000;

@@ -25,12 +25,12 @@ export interface AdoptionProgress {
 export interface AdoptionOptions {
   readonly clock: Clock;
   readonly log: Log;
-  /** Told when an adoption begins, goes on, or is over. */
+  /** Called when an adoption begins, goes on, or is over. */
   readonly onProgress: (pool: string, progress: AdoptionProgress) => void;
 }
 
-/** How often at most the log tells how far it is. */
-const TELL_MS = 10_000;
+/** The log says how far it is no more often than this. */
+const LOG_INTERVAL_MS = 10_000;
 
 /** How far the leader is with claims for objects that have addresses and no claim. An adoption is over when all of them have. */
 export class Adoption {
@@ -40,7 +40,7 @@ export class Adoption {
   readonly #pools = new Map<string, PoolAdoption>();
   #isKnown = false;
   #beganMs = 0;
-  #toldMs = 0;
+  #loggedMs = 0;
 
   constructor(options: AdoptionOptions) {
     this.#options = options;
@@ -58,9 +58,9 @@ export class Adoption {
     this.#isKnown = true;
     const found = [...unclaimed].filter(({ claim }) => !known.has(claim));
     if (found.length === 0) return;
-    this.#toldMs = clock.monotonicMs();
+    this.#loggedMs = clock.monotonicMs();
     if (known.size === 0) {
-      this.#beganMs = this.#toldMs;
+      this.#beganMs = this.#loggedMs;
       this.#pools.clear();
     }
     for (const each of found) {
@@ -82,16 +82,16 @@ export class Adoption {
     const tookMs = this.#options.clock.monotonicMs() - this.#beganMs;
     for (const { pool, owner } of waiting) this.#pools.get(pool)?.settled(owner, tookMs);
     const over = this.#waiting.size === 0;
-    this.#tell(tookMs, over);
+    this.#logProgress(tookMs, over);
     for (const pool of over ? this.#pools.keys() : new Set(waiting.map(({ pool }) => pool))) this.#report(pool);
   }
 
-  #tell(tookMs: number, over: boolean): void {
+  #logProgress(tookMs: number, over: boolean): void {
     const { clock, log } = this.#options;
     const seconds = Math.round(tookMs / 100) / 10;
     if (over) log.info({ ...this.#sum(), seconds }, "adopted all objects whose addresses had no claim");
-    if (over || clock.monotonicMs() - this.#toldMs < TELL_MS) return;
-    this.#toldMs = clock.monotonicMs();
+    if (over || clock.monotonicMs() - this.#loggedMs < LOG_INTERVAL_MS) return;
+    this.#loggedMs = clock.monotonicMs();
     log.info({ ...this.#sum(), seconds }, "adopting");
   }
 
@@ -148,11 +148,11 @@ export function adoptionOf(
 
 /** What the leader has to adopt, as far as the caches know. */
 export function* unclaimedIn(caches: Caches): Generator<Unclaimed> {
-  for (const { mac, holder } of caches.listed()) {
+  for (const { mac, owner } of caches.listed()) {
     const claim = claimName(mac);
     if (caches.claims.get(claim) !== undefined) continue;
-    const adopted = adoptionOf(mac, [holder], caches);
-    const owner = `${holder.kind} ${holder.namespace}/${holder.name}`;
-    if (adopted !== undefined) yield { claim, pool: adopted.pool ?? "", owner };
+    const adopted = adoptionOf(mac, [owner], caches);
+    const named = `${owner.kind} ${owner.namespace}/${owner.name}`;
+    if (adopted !== undefined) yield { claim, pool: adopted.pool ?? "", owner: named };
   }
 }

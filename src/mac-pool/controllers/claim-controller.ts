@@ -19,7 +19,7 @@ import { isSettled, type LifecycleStep, nextStep } from "../claims/lifecycle.ts"
 import { describeObject, mayBe, type ObjectReference, type ObservedOwner } from "../claims/owner.ts";
 import type { CachedOwner, Caches } from "../cluster/caches.ts";
 import type { Admission } from "../cluster/pending-admissions.ts";
-import { distinctOwnersSeen } from "../objects/holders.ts";
+import { distinctOwnersSeen } from "../objects/listed-macs.ts";
 import { type Adoption, adoptionOf, unclaimedIn } from "./adoption.ts";
 import { ClaimTriggers } from "./claim-triggers.ts";
 import { whileFollowing } from "./following.ts";
@@ -53,7 +53,7 @@ export interface ClaimControllerOptions {
   readonly metrics: Registry;
   /** How far it is with the claims that are missing when it begins. */
   readonly adoption: Adoption;
-  /** Told of every step that was written. */
+  /** Called for every step that was written. */
   readonly onStep: (step: LifecycleStep, before: MACClaim | undefined) => void;
 }
 
@@ -142,11 +142,11 @@ export class ClaimController {
     }
 
     const refs = [...statusOf(claim).owners, ...observedOwners];
-    const holders = refs.length === 0 ? [] : await this.#options.liveOwners(mac, claim, refs);
+    const live = refs.length === 0 ? [] : await this.#options.liveOwners(mac, claim, refs);
     const step = nextStep({
       mac,
       claim,
-      holders,
+      observedOwners: live,
       isAwaited,
       // Its object may have been gone before the claim was known.
       wasNeverHeld: !caches.admissions.hasArrival(mac) && caches.index.pending.wasNeverListed(mac),
@@ -183,8 +183,8 @@ export class ClaimController {
     const { mac, owner, isAlone, wasListed } = admission;
     if (owner?.kind !== "Pod" || !isAlone || wasListed) return;
     const seen = observedOwners.find((observed) => mayBe(owner, observed));
-    const [holder] = seen === undefined ? [] : await liveOwners(mac, claim, [seen]);
-    if (holder !== undefined) caches.admissions.confirm(admission, holder);
+    const [observed] = seen === undefined ? [] : await liveOwners(mac, claim, [seen]);
+    if (observed !== undefined) caches.admissions.confirm(admission, observed);
   }
 
   /** What lists an address without a claim gets one, by what the caches show. */
@@ -200,9 +200,9 @@ export class ClaimController {
       observedOwners.filter(({ countsAsOwner }) => countsAsOwner),
       caches,
     );
-    const holders = distinctOwnersSeen(observedOwners);
     const nothing = { isAwaited: false, wasNeverHeld: false, restOver: false, quarantineMs: 0 };
-    const step = nextStep({ mac, claim: undefined, holders, nowMs: clock.now(), adoptAs, ...nothing });
+    const input = { mac, claim: undefined, observedOwners: distinctOwnersSeen(observedOwners), nowMs: clock.now() };
+    const step = nextStep({ ...input, adoptAs, ...nothing });
     // Not when its event is here: that waits behind thousands of claims that are not made yet.
     if (step.action === "none" || (await this.#write(step, undefined, signal, log))) adoption.settle(key);
     return {};

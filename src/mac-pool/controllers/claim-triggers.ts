@@ -5,7 +5,7 @@ import type { Informer } from "../../kube/informer/informer.ts";
 import { isSettled } from "../claims/lifecycle.ts";
 import type { Caches } from "../cluster/caches.ts";
 import { isOptedOut, isReceiver } from "../objects/guest-changes.ts";
-import { instanceMacs, type ListedMac, machineMacs, podMacs } from "../objects/holders.ts";
+import { instanceMacs, type ListedMac, machineMacs, podMacs } from "../objects/listed-macs.ts";
 import { onManagementChange } from "./following.ts";
 
 /**
@@ -17,7 +17,7 @@ export class ClaimTriggers {
   readonly #enqueue: (claim: string) => void;
   readonly #onMany: () => void;
 
-  /** `onMany`: told when objects may have come in that nobody has looked at. */
+  /** `onMany`: called when objects may have come in that nobody has checked. */
   constructor(caches: Caches, enqueue: (claim: string) => void, onMany: () => void) {
     this.#caches = caches;
     this.#enqueue = enqueue;
@@ -76,7 +76,7 @@ export class ClaimTriggers {
       for (const mac of macs) this.#enqueue(claimName(mac));
     };
     const listed = (object: KubeObject) =>
-      new Map(macsOf(object).map(({ mac, holder }) => [mac, `${holder.interface} ${holder.network ?? ""}`]));
+      new Map(macsOf(object).map(({ mac, owner }) => [mac, `${owner.interface} ${owner.network ?? ""}`]));
     const isPods = (informer as unknown) === this.#caches.pods;
     return informer.on({
       // Of a pod only a live read tells that it is what its claim was made for.

@@ -21,7 +21,7 @@ import { onManagementChange, whileFollowing } from "./following.ts";
 
 const COLLISION_EVENT = "MACCollision";
 
-/** However many networks change, all addresses are looked at no more often than this. */
+/** However many networks change, all addresses are compared no more often than this. */
 const INTERVAL_MS = 500;
 
 export interface CollisionControllerOptions {
@@ -32,7 +32,7 @@ export interface CollisionControllerOptions {
   readonly random?: () => number;
   readonly log: Log;
   readonly metrics: Registry;
-  /** Told of each address that collides, with the number of objects; 0 once it does not any more. */
+  /** Called for each address that collides, with the number of objects; 0 once it does not any more. */
   readonly onCollision: (mac: string, refs: number) => void;
 }
 
@@ -91,7 +91,7 @@ export class CollisionController {
     });
   }
 
-  /** A pool that tells networks apart from now on, or not any more, and a network that leads elsewhere change who can meet. */
+  /** A pool whose conflict scope changes, and a network that leads elsewhere, change who can meet. */
   #followNetworks(): (() => void)[] {
     const { pools, networks } = this.#options.caches;
     const all = (): void => this.#enqueueAllSoon();
@@ -141,9 +141,9 @@ export class CollisionController {
     }
     onCollision(text, count);
     const named = refs.map(objectKeyOf).sort().join(", ");
-    const told = createHash("sha256").update(named).digest("base64");
-    if (this.#known.get(text) === told) return {};
-    this.#known.set(text, told);
+    const digest = createHash("sha256").update(named).digest("base64");
+    if (this.#known.get(text) === digest) return {};
+    this.#known.set(text, digest);
     log.warn({ mac: text, parties: named }, "MAC collision");
     const message = collisionMessage(mac, refs);
     for (const ref of refs) this.#announce(ref, message);

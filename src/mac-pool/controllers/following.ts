@@ -21,18 +21,18 @@ export async function whileFollowing(
 }
 
 /**
- * Tells of each namespace whose objects may be managed from now on, or not be any more. Before the caches are filled
- * nothing is told: every object is new then.
+ * Calls `changed` for each namespace whose objects may be managed from now on, or not be any more. It does not before the
+ * caches are filled: every object is new then.
  */
 export function onManagementChange(caches: Caches, changed: (inside: (object: KubeObject) => boolean) => void) {
-  const tell = ({ metadata: { name } }: KubeObject): void => {
+  const notify = ({ metadata: { name } }: KubeObject): void => {
     if (caches.hasSynced) changed(({ metadata }) => metadata.namespace === name);
   };
   const labels = ({ metadata }: KubeObject): string => JSON.stringify(metadata.labels);
   return caches.namespaces.on({
-    add: tell,
+    add: notify,
     update: (namespace, old) => {
-      if (labels(namespace) !== labels(old)) tell(namespace);
+      if (labels(namespace) !== labels(old)) notify(namespace);
     },
   });
 }

@@ -9,8 +9,8 @@ import { statusOf } from "../claims/claim.ts";
 import { heldByHost } from "../claims/host-refusals.ts";
 import { describeObject, mayBe, type ObservedOwner } from "../claims/owner.ts";
 import type { Caches } from "../cluster/caches.ts";
-import { distinctOwnersSeen, instanceMacs, type ListedMac, machineMacs, podMacs } from "../objects/holders.ts";
 import { regardingOf } from "../objects/kinds.ts";
+import { distinctOwnersSeen, instanceMacs, type ListedMac, machineMacs, podMacs } from "../objects/listed-macs.ts";
 import { onManagementChange, whileFollowing } from "./following.ts";
 
 export const HOST_CONFLICT_EVENT = "MACHostConflict";
@@ -22,8 +22,8 @@ export const HOST_CONFLICT_EVENT = "MACHostConflict";
 export class HostConflicts {
   readonly #caches: Caches;
   readonly #events: EventRecorder;
-  /** Address -> who has it, as it was told last. */
-  readonly #told = new Map<Mac, string>();
+  /** Address -> who has it, as it was reported last. */
+  readonly #reported = new Map<Mac, string>();
 
   constructor({ caches, events }: { readonly caches: Caches; readonly events: EventRecorder }) {
     this.#caches = caches;
@@ -38,13 +38,13 @@ export class HostConflicts {
     });
     const claimChanged = ({ metadata: { name = "" } }: MACClaim): void => {
       const mac = macOfClaimName(name);
-      if (mac !== undefined) this.#look(mac);
+      if (mac !== undefined) this.#check(mac);
     };
     const reportChanged = (report: NodeMACs): void => {
-      for (const mac of addressesIn(report).keys()) this.#look(mac);
+      for (const mac of addressesIn(report).keys()) this.#check(mac);
     };
     const policiesChanged = (): void => {
-      for (const mac of index.hosts.macs()) this.#look(mac);
+      for (const mac of index.hosts.macs()) this.#check(mac);
     };
     const stops = [
       pools.on({
@@ -74,21 +74,21 @@ export class HostConflicts {
   /** An owner may come long after its claim, and after other owners. */
   #follow(informer: Informer<KubeObject>, macsOf: (object: KubeObject) => readonly ListedMac[]): () => void {
     const changed = (object: KubeObject): void => {
-      for (const { mac } of macsOf(object)) if (this.#caches.index.hosts.at(mac).length > 0) this.#look(mac);
+      for (const { mac } of macsOf(object)) if (this.#caches.index.hosts.at(mac).length > 0) this.#check(mac);
     };
     return informer.on({ add: changed, update: changed });
   }
 
-  #look(mac: Mac): void {
+  #check(mac: Mac): void {
     const conflict = hostConflictAt(mac, this.#caches);
     if (conflict === undefined) {
-      this.#told.delete(mac);
+      this.#reported.delete(mac);
       return;
     }
     const { claim, owners, hosts } = conflict;
-    const told = [describeHosts(hosts), ...owners.map(describeObject)].join("\n");
-    if (this.#told.get(mac) === told) return;
-    this.#told.set(mac, told);
+    const reported = [describeHosts(hosts), ...owners.map(describeObject)].join("\n");
+    if (this.#reported.get(mac) === reported) return;
+    this.#reported.set(mac, reported);
     for (const owner of owners) {
       const message = heldByHost(claim.spec.mac, owner.interface, hosts);
       this.#events.event(regardingOf(owner), "Warning", HOST_CONFLICT_EVENT, message);
@@ -115,7 +115,7 @@ export function hostConflictAt(
   const isReported = ({ namespace }: ObservedOwner): boolean =>
     index.poolFor(caches.labelsOf(namespace))?.settings.hostAddressPolicy !== "Off";
   const owners = distinctOwnersSeen(caches.observedOwners(mac)).filter(
-    (holder) => statusOf(claim).owners.some((owner) => mayBe(owner, holder)) && isReported(holder),
+    (observed) => statusOf(claim).owners.some((owner) => mayBe(owner, observed)) && isReported(observed),
   );
   return owners.length === 0 ? undefined : { claim, owners, hosts };
 }

@@ -34,7 +34,7 @@ const API_VERSIONS: Readonly<Record<OwnerKind, string>> = {
   Pod: "v1",
 };
 
-/** A holder of an address as the object of an event. */
+/** An owner of an address as the object of an event. */
 export function regardingOf(ref: {
   readonly kind: OwnerKind;
   readonly namespace: string;

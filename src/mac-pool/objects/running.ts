@@ -4,7 +4,7 @@ import type { KubeObject } from "../../kube/client/resource.ts";
 import { at, listAt, textAt } from "../../kube/json-path.ts";
 import type { RunningObject } from "../claims/collision.ts";
 import { guestInterfaces, INSTANCE_SPEC } from "./guest-interfaces.ts";
-import { isLauncher } from "./holders.ts";
+import { isLauncher } from "./listed-macs.ts";
 import { isFinished, podNetworks } from "./pod-networks.ts";
 
 /** What is on the network now, in whose name: collision detection compares the addresses. */

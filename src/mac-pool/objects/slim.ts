@@ -11,7 +11,7 @@ import { at, fieldOf, listAt } from "../../kube/json-path.ts";
 import { shortText } from "../../kube/short-text.ts";
 import type { SharedValues } from "../cluster/shared-values.ts";
 import { INSTANCE_SPEC, VM_TEMPLATE_SPEC } from "./guest-interfaces.ts";
-import { isLauncher, podMacs } from "./holders.ts";
+import { isLauncher, podMacs } from "./listed-macs.ts";
 import { macsOfRunningPod } from "./running.ts";
 
 /**

@@ -24,7 +24,7 @@ export class PendingClaims {
   readonly #overdueIn = new NamespaceCounts();
   readonly #listeners = new Set<(mac: Mac, change: PendingChange) => void>();
 
-  /** Tells of each claim that begins or ends to wait. Returns what ends that. */
+  /** The listener gets each claim that becomes pending, overdue or neither. Returns what ends that. */
   onChange(listener: (mac: Mac, change: PendingChange) => void): () => void {
     this.#listeners.add(listener);
     return () => this.#listeners.delete(listener);
@@ -46,7 +46,7 @@ export class PendingClaims {
     this.#countIn(isOverdue, known, -1);
     this.#countIn(isOverdue, pending, 1);
     (isOverdue ? this.#overdue : this.#fresh).set(mac, pending);
-    if (known === undefined) this.#tell(mac, "pending");
+    if (known === undefined) this.#notify(mac, "pending");
   }
 
   /** An object lists the address. */
@@ -124,10 +124,10 @@ export class PendingClaims {
   #end(mac: Mac, change: PendingChange): void {
     this.#countIn(false, this.#fresh.get(mac), -1);
     this.#countIn(true, this.#overdue.get(mac), -1);
-    if (this.#fresh.delete(mac) || this.#overdue.delete(mac)) this.#tell(mac, change);
+    if (this.#fresh.delete(mac) || this.#overdue.delete(mac)) this.#notify(mac, change);
   }
 
-  #tell(mac: Mac, change: PendingChange): void {
+  #notify(mac: Mac, change: PendingChange): void {
     for (const listener of this.#listeners) listener(mac, change);
   }
 }

@@ -7,7 +7,7 @@ interface Props {
   /** Of the file, without its ending. */
   readonly name: string;
   readonly columns: readonly string[];
-  /** Everything that matches, not only what is shown. `progress` is told how many there are so far. */
+  /** Everything that matches, not only what is shown. `progress` gets how many there are so far. */
   readonly rows: (progress: (items: number) => void) => Promise<readonly (readonly string[])[]>;
   readonly objects: (progress: (items: number) => void) => Promise<readonly object[]>;
 }

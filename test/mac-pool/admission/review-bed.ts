@@ -8,7 +8,7 @@ import type { AdmissionParts, Decision } from "../../../src/mac-pool/admission/d
 import { reviewGuest } from "../../../src/mac-pool/admission/guest-review.ts";
 import { RunExclusively } from "../../../src/mac-pool/admission/run-exclusively.ts";
 import { StartTimes } from "../../../src/mac-pool/admission/start-times.ts";
-import type { AttachedMac } from "../../../src/mac-pool/objects/holders.ts";
+import type { AttachedMac } from "../../../src/mac-pool/objects/listed-macs.ts";
 import { MemoryClaimStore } from "../memory-claim-store.ts";
 import { NO_NETWORKS } from "../no-networks.ts";
 import { poolSettings } from "../pool-settings.ts";

@@ -19,11 +19,11 @@ const domainsOf = ({ namespace, network, domains }: NetworkPosition) =>
 function decide(
   existing: MACClaim,
   domain: string | undefined,
-  more: Partial<GrantRequest["holder"]> = {},
+  more: Partial<GrantRequest["requester"]> = {},
   objectsListing: GrantRequest["objectsListing"] = [],
 ) {
   const placed = { network: `multus ${domain}`, domains: domain === undefined ? undefined : [domain] };
-  const holder = {
+  const requester = {
     kind: "VirtualMachine",
     namespace: "default",
     name: "late",
@@ -31,8 +31,8 @@ function decide(
     ...placed,
     ...more,
   } as const;
-  const known = { had: holder.uid !== undefined, isAwaited: false, pendingMs: 1, objectsListing };
-  const base = { mac: MAC, holder, policyIn: () => undefined, field: "macAddress", ...known } as const;
+  const known = { had: requester.uid !== undefined, isAwaited: false, pendingMs: 1, objectsListing };
+  const base = { mac: MAC, requester, policyIn: () => undefined, field: "macAddress", ...known } as const;
   const decision = decideGrant(existing, { ...base, policy: "Deny", domainsOf }, NOW);
   return decision.ok ? { ...decision.claim.status, warning: decision.warning } : { code: decision.refusal.code };
 }
@@ -102,8 +102,8 @@ describe("a request for an address that others have, where networks are told apa
 
 describe("an owner", () => {
   it("keeps its domains when its interface changes", () => {
-    const holder = observed({ network: `multus ${TEN}`, interface: "b" });
-    expect(step(bound(at(TEN)), [holder])).toMatchObject({ owners: [{ interface: "b", domains: [TEN] }] });
+    const seen = observed({ network: `multus ${TEN}`, interface: "b" });
+    expect(step(bound(at(TEN)), [seen])).toMatchObject({ owners: [{ interface: "b", domains: [TEN] }] });
   });
 
   it("shares an address only with those that it can meet", () => {

@@ -7,11 +7,11 @@ import { allocatedTo, claim, NOW, owner, SINCE } from "./lifecycle-bed.ts";
 
 const MAC = parseMac("02:00:00:00:00:01") ?? (0 as never);
 
-function ask(more: Partial<GrantRequest["holder"]>, options: Partial<GrantRequest> = {}): GrantRequest {
-  const holder = { kind: "VirtualMachine", namespace: "default", name: "web", interface: "a", ...more } as const;
+function ask(more: Partial<GrantRequest["requester"]>, options: Partial<GrantRequest> = {}): GrantRequest {
+  const requester = { kind: "VirtualMachine", namespace: "default", name: "web", interface: "a", ...more } as const;
   return {
     mac: MAC,
-    holder,
+    requester,
     policy: "Deny",
     policyIn: () => undefined,
     field: "macAddress",
@@ -230,7 +230,7 @@ describe("a request for an address that has a claim", () => {
     expect(alone).not.toHaveProperty("owners.0.receiver");
   });
 
-  it("is decided by the strictest policy: that of the pool of the one that asks, or of the holder's", () => {
+  it("is decided by the strictest policy: that of the pool of the one that asks, or of the owner's", () => {
     const policyIn = (): ConflictPolicy => "Deny";
     expect(decide(allocatedTo(owner()), ask({ namespace: "lax" }, { policy: "Warn", policyIn }))).toHaveProperty(
       "code",

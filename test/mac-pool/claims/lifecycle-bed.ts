@@ -36,13 +36,13 @@ export const allocatedTo = (...owners: ClaimOwner[]): MACClaim => claim({ phase:
 
 export function step(
   existing: MACClaim | undefined,
-  holders: readonly ObservedOwner[],
+  observedOwners: readonly ObservedOwner[],
   more: Partial<LifecycleInput> = {},
 ) {
   const next = nextStep({
     mac: MAC,
     claim: existing,
-    holders,
+    observedOwners,
     isAwaited: false,
     wasNeverHeld: false,
     restOver: false,

@@ -97,12 +97,14 @@ describe("a claim of several owners", () => {
   });
 
   it("lists no more owners than it can, and one more when there is room again", () => {
-    const holders = Array.from({ length: MAX_CLAIM_OWNERS + 1 }, (_, index) => observed({ name: `vm-${index}` }));
-    const all = allocatedTo(...holders.slice(0, -1).map(({ name = "" }) => owner({ name })));
-    expect(step(all, holders)).toEqual(NONE);
-    expect(step(all, holders.slice(1))).toMatchObject({ owners: { length: MAX_CLAIM_OWNERS } });
+    const observedOwners = Array.from({ length: MAX_CLAIM_OWNERS + 1 }, (_, index) =>
+      observed({ name: `vm-${index}` }),
+    );
+    const all = allocatedTo(...observedOwners.slice(0, -1).map(({ name = "" }) => owner({ name })));
+    expect(step(all, observedOwners)).toEqual(NONE);
+    expect(step(all, observedOwners.slice(1))).toMatchObject({ owners: { length: MAX_CLAIM_OWNERS } });
     const adoptAs = { pool: "default", origin: "observed" } as const;
-    expect(step(undefined, holders, { adoptAs })).toMatchObject({ owners: { length: MAX_CLAIM_OWNERS } });
+    expect(step(undefined, observedOwners, { adoptAs })).toMatchObject({ owners: { length: MAX_CLAIM_OWNERS } });
   });
 
   it("takes two entries of one name, which version 0.1 could write, for one owner", () => {
@@ -120,11 +122,11 @@ describe("a claim of several owners", () => {
 
   it("keeps a prefix beside the object that may have been meant while another may come", () => {
     const claimed = allocatedTo(generated("web-"));
-    const holders = [observed({ name: "web-x" }), observed({ name: "db" })];
-    expect(step(claimed, holders, awaited)).toMatchObject({
+    const observedOwners = [observed({ name: "web-x" }), observed({ name: "db" })];
+    expect(step(claimed, observedOwners, awaited)).toMatchObject({
       owners: [{ generateName: "web-" }, { name: "db" }, { name: "web-x" }],
     });
-    expect(step(claimed, holders)).toMatchObject({ owners: [{ name: "web-x" }, { name: "db" }] });
+    expect(step(claimed, observedOwners)).toMatchObject({ owners: [{ name: "web-x" }, { name: "db" }] });
   });
 });
 
@@ -156,8 +158,8 @@ describe("an address without a claim", () => {
 });
 
 describe("live reads", () => {
-  const settled = (existing: MACClaim, holders: Parameters<typeof isSettled>[1], isAwaited = false) =>
-    isSettled(existing, holders, isAwaited);
+  const settled = (existing: MACClaim, observedOwners: Parameters<typeof isSettled>[1], isAwaited = false) =>
+    isSettled(existing, observedOwners, isAwaited);
 
   it("are not needed where the caches agree with the claim, nor while its object may come", () => {
     expect(settled(allocatedTo(owner()), [observed()])).toBe(true);

@@ -5,7 +5,7 @@ import type { MACClaim } from "../../../src/api/mac-claim.ts";
 import { LAUNCHER, LAUNCHER_LABEL, NETWORK_STATUS_ANNOTATION, NETWORKS_ANNOTATION } from "../../../src/api/names.ts";
 import { newClaim } from "../../../src/mac-pool/claims/claim.ts";
 import { compactClaim, SharedValues } from "../../../src/mac-pool/cluster/shared-values.ts";
-import { instanceMacs, machineMacs } from "../../../src/mac-pool/objects/holders.ts";
+import { instanceMacs, machineMacs } from "../../../src/mac-pool/objects/listed-macs.ts";
 import { macsOfRunningInstance } from "../../../src/mac-pool/objects/running.ts";
 import { concernsPool, slimInstance, slimMachine, slimPod } from "../../../src/mac-pool/objects/slim.ts";
 

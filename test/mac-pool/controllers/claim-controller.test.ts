@@ -10,7 +10,7 @@ import { describeObject, type ObjectReference } from "../../../src/mac-pool/clai
 import { Caches } from "../../../src/mac-pool/cluster/caches.ts";
 import { Adoption } from "../../../src/mac-pool/controllers/adoption.ts";
 import { ClaimController } from "../../../src/mac-pool/controllers/claim-controller.ts";
-import { podMacs } from "../../../src/mac-pool/objects/holders.ts";
+import { podMacs } from "../../../src/mac-pool/objects/listed-macs.ts";
 import { allocatedTo, owner } from "../claims/lifecycle-bed.ts";
 import { ListedObjects } from "../inspection/queries/listed-objects.ts";
 import { machine } from "../machines.ts";
@@ -73,7 +73,7 @@ class Bed implements AsyncDisposable {
 
   #read(refs: readonly ObjectReference[]) {
     this.asked.push(...refs.map(describeObject));
-    return this.caches.pods.list().flatMap((pod) => podMacs(pod).map(({ holder }) => holder));
+    return this.caches.pods.list().flatMap((pod) => podMacs(pod).map(({ owner }) => owner));
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

@@ -14,7 +14,7 @@ import type { Scope } from "../../../src/mac-pool/inspection/queries/scope.ts";
 import type { LazyLists } from "../../../src/mac-pool/inspection/rest/answer-body.ts";
 import type { Answers } from "../../../src/mac-pool/inspection/rest/replicas.ts";
 import type { ClaimView, ListView } from "../../../src/mac-pool/inspection/rest/views.ts";
-import { machineMacs } from "../../../src/mac-pool/objects/holders.ts";
+import { machineMacs } from "../../../src/mac-pool/objects/listed-macs.ts";
 import { ListedObjects } from "./queries/listed-objects.ts";
 
 export const FIRST = 0x02_5d_1c_00_00_00 as Mac;
@@ -136,7 +136,7 @@ export function nodeMacsOf(name: string, macs: readonly Mac[]): KubeObject {
 /** The instance of that VM, which runs on a node. */
 export function instanceOf(machine: KubeObject, node: string): KubeObject {
   const { namespace = "", name = "", uid = "" } = machine.metadata;
-  const interfaces = machineMacs(machine).map(({ mac, holder }) => ({ name: holder.interface, mac: formatMac(mac) }));
+  const interfaces = machineMacs(machine).map(({ mac, owner }) => ({ name: owner.interface, mac: formatMac(mac) }));
   const ownerReferences = [{ apiVersion: "kubevirt.io/v1", kind: "VirtualMachine", name, uid }];
   const metadata = { name, namespace, uid: `vmi-${namespace}-${name}`, ownerReferences };
   const spec = at(machine, "spec", "template", "spec");

@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { NETWORK_STATUS_ANNOTATION, NETWORKS_ANNOTATION } from "../../../src/api/names.ts";
 import type { KubeObject } from "../../../src/kube/client/resource.ts";
 import { SharedValues } from "../../../src/mac-pool/cluster/shared-values.ts";
-import { instanceMacs, machineMacs } from "../../../src/mac-pool/objects/holders.ts";
+import { instanceMacs, machineMacs } from "../../../src/mac-pool/objects/listed-macs.ts";
 import { macsOfRunningInstance, macsOfRunningPod, runningInstance } from "../../../src/mac-pool/objects/running.ts";
 import { slimInstance } from "../../../src/mac-pool/objects/slim.ts";
 

@@ -66,15 +66,15 @@ export function checkAddress(
     return refused("MACPOOL_NAMESPACE_LIMIT", namespaceLimit(namespace, served.pool, numbers).message);
   }
   const pool = index.poolFor(caches.labelsOf(namespace));
-  const holder = { ...ANYBODY, namespace };
+  const requester = { ...ANYBODY, namespace };
   const unheld = { owners: [], objectsListing: [] };
-  const hosts = judgeHosts({ pool, field: "macAddress" }, mac, holder, index.hosts.at(mac), unheld);
+  const hosts = judgeHosts({ pool, field: "macAddress" }, mac, requester, index.hosts.at(mac), unheld);
   const onNode = `${view.mac} is the address of ${view.hostAddress}`;
   if (!hosts.ok) return refused("MACPOOL_HOST_ADDRESS", `${onNode}: choose one that no node has.`);
   const asked = claim ?? newClaim(mac, { pool: pool?.name, origin: "explicit" }, UNCLAIMED);
   const request = {
     mac,
-    holder,
+    requester,
     policy: pool?.settings.conflictPolicy ?? DEFAULT_CONFLICT_POLICY,
     policyIn: caches.policyIn,
     field: "macAddress",

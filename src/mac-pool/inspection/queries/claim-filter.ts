@@ -44,7 +44,7 @@ export function claimTest(filter: ClaimFilter, scope: Scope, caches: Pick<Caches
     const isMeant = (each: ClaimOwner): boolean => sees(scope, each) && matches(each);
     return (claim) => statusOf(claim).owners.some(isMeant);
   };
-  if (phase !== undefined) tests.push((claim, told = caches.phaseOf(claim)) => told === phase);
+  if (phase !== undefined) tests.push((claim, asPhase = caches.phaseOf(claim)) => asPhase === phase);
   if (origin !== undefined) tests.push((claim) => claim.spec.origin === origin);
   if (pool !== undefined) tests.push((claim) => claim.spec.pool === pool);
   if (outOfRange !== undefined) tests.push((claim) => isOutOfRange(claim, outOfRange, caches.index));
@@ -59,7 +59,9 @@ export function claimTest(filter: ClaimFilter, scope: Scope, caches: Pick<Caches
     tests.push((claim) => hasMac(claim) || hasName(claim));
   }
   const [only] = tests;
-  return tests.length === 1 && only !== undefined ? only : (claim, told) => tests.every((test) => test(claim, told));
+  return tests.length === 1 && only !== undefined
+    ? only
+    : (claim, asPhase) => tests.every((test) => test(claim, asPhase));
 }
 
 /** Whether the claim is one that the pool counts as out of range. */

@@ -90,9 +90,9 @@ export class ConsistencyQuery {
       await yieldToOthers();
     }
     looked = 0;
-    for (const { mac, holder } of this.#caches.listed()) {
+    for (const { mac, owner } of this.#caches.listed()) {
       if (++looked % SLICE === 0) await yieldToOthers();
-      const finding = this.#unclaimed(mac, holder, scope);
+      const finding = this.#unclaimed(mac, owner, scope);
       if (finding !== undefined) note(finding);
     }
     for (const pod of this.#caches.pods.list()) {
@@ -163,11 +163,11 @@ export class ConsistencyQuery {
     };
   }
 
-  #unclaimed(mac: Mac, holder: CachedOwner, scope: Scope): FindingView | undefined {
-    if (!sees(scope, holder) || holder.name === undefined) return undefined;
+  #unclaimed(mac: Mac, owner: CachedOwner, scope: Scope): FindingView | undefined {
+    if (!sees(scope, owner) || owner.name === undefined) return undefined;
     if (this.#catalog.claims.get(mac) !== undefined) return undefined;
-    if (adoptionOf(mac, [holder], this.#caches) === undefined) return undefined;
-    const { kind, namespace, name } = holder;
+    if (adoptionOf(mac, [owner], this.#caches) === undefined) return undefined;
+    const { kind, namespace, name } = owner;
     return {
       code: "OWNER_WITHOUT_CLAIM",
       mac: formatMac(mac),

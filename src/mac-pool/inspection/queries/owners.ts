@@ -3,7 +3,7 @@ import { type ClaimOwner, isNamesake, type MACClaim, type OwnerKind } from "../.
 import type { KubeObject } from "../../../kube/client/resource.ts";
 import type { Clock } from "../../../kube/clock.ts";
 import { statusOf } from "../../claims/claim.ts";
-import { instanceMacs, machineMacs, podMacs } from "../../objects/holders.ts";
+import { instanceMacs, machineMacs, podMacs } from "../../objects/listed-macs.ts";
 import type { DenialView, OwnerStoryView, StoryEntryView } from "../rest/views.ts";
 import type { Catalog, ClaimChange } from "./catalog.ts";
 import type { ClaimQueries } from "./claims.ts";
@@ -109,10 +109,10 @@ function interfacesOf(
   const unclaimed = (object === undefined ? [] : LISTED[kind](object))
     .filter(({ mac }) => !known.has(claimName(mac)))
     .map(
-      ({ mac, holder }): Interface => ({
-        interface: holder.interface,
+      ({ mac, owner }): Interface => ({
+        interface: owner.interface,
         mac: formatMac(mac),
-        ...(holder.network === undefined ? {} : { network: holder.network }),
+        ...(owner.network === undefined ? {} : { network: owner.network }),
       }),
     );
   return [...claimed, ...unclaimed].sort((one, other) => (one.interface < other.interface ? -1 : 1));

@@ -15,7 +15,7 @@ import { isFinished, networkOf, podNetworks } from "./pod-networks.ts";
 
 export interface ListedMac {
   readonly mac: Mac;
-  readonly holder: ObservedOwner;
+  readonly owner: ObservedOwner;
 }
 
 /** An address and the network that it is on. */
@@ -26,7 +26,7 @@ export interface AttachedMac {
 
 /** The addresses that a VM lists, and where. */
 export function attachedMacs(vm: KubeObject): AttachedMac[] {
-  return machineMacs(vm).map(({ mac, holder }) => ({ mac, network: holder.network }));
+  return machineMacs(vm).map(({ mac, owner }) => ({ mac, network: owner.network }));
 }
 
 export function machineMacs(vm: KubeObject): ListedMac[] {
@@ -162,5 +162,5 @@ function listed(
 ): ListedMac[] {
   const mac = text === "" ? undefined : parseMac(text);
   if (mac === undefined) return [];
-  return [{ mac, holder: { ...ref, interface: interfaceName, network, ...weight } }];
+  return [{ mac, owner: { ...ref, interface: interfaceName, network, ...weight } }];
 }

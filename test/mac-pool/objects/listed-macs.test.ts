@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { formatMac } from "../../../src/api/mac.ts";
 import { NETWORKS_ANNOTATION } from "../../../src/api/names.ts";
 import type { KubeObject } from "../../../src/kube/client/resource.ts";
-import { instanceMacs, type ListedMac, machineMacs, podMacs } from "../../../src/mac-pool/objects/holders.ts";
+import { instanceMacs, type ListedMac, machineMacs, podMacs } from "../../../src/mac-pool/objects/listed-macs.ts";
 
 const [A, B, C] = ["02:00:00:00:00:0a", "02:00:00:00:00:0b", "02:00:00:00:00:0c"];
 
@@ -28,16 +28,16 @@ const OF_WEB = { apiVersion: "kubevirt.io/v1", kind: "VirtualMachine", name: "we
 const OF_VMI = { apiVersion: "kubevirt.io/v1", kind: "VirtualMachineInstance", name: "web", uid: "uid-web" };
 
 const short = (listed: readonly ListedMac[]): string[] =>
-  listed.map(({ mac, holder }) => {
-    const who = `${holder.kind}/${holder.name}/${holder.uid ?? "?"}`;
-    return `${formatMac(mac)} ${who} ${holder.interface}${holder.countsAsOwner ? "" : " (delays only)"}`;
+  listed.map(({ mac, owner }) => {
+    const who = `${owner.kind}/${owner.name}/${owner.uid ?? "?"}`;
+    return `${formatMac(mac)} ${who} ${owner.interface}${owner.countsAsOwner ? "" : " (delays only)"}`;
   });
 
 describe("the addresses that an object has", () => {
   it("are those of a VM's masquerade and multus interfaces", () => {
     const vm: KubeObject = { metadata: meta("web"), spec: { template: { spec: guest } } };
     expect(short(machineMacs(vm))).toEqual([`${A} VirtualMachine/web/uid-web a`, `${B} VirtualMachine/web/uid-web b`]);
-    expect(machineMacs(vm)[0]?.holder.network).toBe("multus lab/n");
+    expect(machineMacs(vm)[0]?.owner.network).toBe("multus lab/n");
   });
 
   it("are those of devices that a ResourceClaim allocates, whatever their binding", () => {
@@ -52,10 +52,7 @@ describe("the addresses that an object has", () => {
     const spec = { template: { spec: { domain: { devices: { interfaces } }, networks } } };
     const listed = machineMacs({ metadata: meta("web"), spec });
     expect(short(listed)).toEqual([`${A} VirtualMachine/web/uid-web a`, `${B} VirtualMachine/web/uid-web b`]);
-    expect(listed.map(({ holder }) => holder.network)).toEqual([
-      "resource claim nics/vf-a",
-      "resource claim nics/vf-b",
-    ]);
+    expect(listed.map(({ owner }) => owner.network)).toEqual(["resource claim nics/vf-a", "resource claim nics/vf-b"]);
   });
 
   it("are, for a VMI, those of its VM, what it reports included until an unplugged interface is gone", () => {
@@ -97,7 +94,7 @@ describe("the addresses that an object has", () => {
     };
     const pod = { metadata: meta("p", { annotations }), status: { phase: "Running" } };
     expect(short(podMacs(pod))).toEqual([`${A} Pod/p/uid-p net2`]);
-    expect(podMacs(pod)[0]?.holder.network).toBe("multus lab/m");
+    expect(podMacs(pod)[0]?.owner.network).toBe("multus lab/m");
     expect(podMacs({ ...pod, status: { phase: "Failed" } })).toEqual([]);
   });
 });
