@@ -131,6 +131,7 @@ function managerObjects({ spec, facts, settings }: RenderInput): KubeObject[] {
         ],
         ports: { https: MAC_POOL_HTTPS_PORT, inspection: MAC_POOL_INSPECTION_PORT, health: HEALTH_PORT },
         healthPort: HEALTH_PORT,
+        isBehindService: true,
         memory: MANAGER_MEMORY,
         serviceAccount: MANAGER_ACCOUNT,
         priorityClass: "system-cluster-critical",

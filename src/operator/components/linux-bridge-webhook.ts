@@ -107,6 +107,7 @@ export function linuxBridgeWebhookObjects(input: RenderInput): KubeObject[] {
         ],
         ports: { webhook: WEBHOOK_PORT, [METRICS_PORT_NAME]: METRICS_PORT, health: HEALTH_PORT },
         healthPort: HEALTH_PORT,
+        isBehindService: true,
         memory: "64Mi",
         serviceAccount: LINUX_BRIDGE_WEBHOOK,
         priorityClass: "system-cluster-critical",

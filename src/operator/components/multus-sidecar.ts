@@ -5,7 +5,7 @@
 
 import { entryPoint, IDLE_NODE_FLAGS, IMAGE_NODE, IMAGE_ROOT } from "../../api/image.ts";
 import { MULTUS_HEALTH_PORT } from "../../api/node-ports.ts";
-import { env, HEALTH_HOST, LOOPBACK, probes } from "../manifests/workload.ts";
+import { env, HEALTH_HOST, LOOPBACK, promptProbes } from "../manifests/workload.ts";
 import { CNI_PATH } from "./cni-directories.ts";
 import type { RenderInput } from "./component.ts";
 import { ANY_HOST_FILES, type Container } from "./external-component.ts";
@@ -44,7 +44,7 @@ export function multusSidecar({ spec, settings }: RenderInput, options: SidecarO
     ports: [{ name: "health", containerPort: MULTUS_HEALTH_PORT, protocol: "TCP" }],
     resources: { requests: { cpu: "10m", memory: "64Mi" } },
     securityContext: ANY_HOST_FILES,
-    ...probes(MULTUS_HEALTH_PORT, LOOPBACK),
+    ...promptProbes(MULTUS_HEALTH_PORT, LOOPBACK),
     volumeMounts: [
       { name: volumes.config, mountPath: MOUNTED_CNI_CONFIG_DIR },
       // The daemon makes the directory of its socket anew when it starts, so that a mount of that would be another one.

@@ -38,6 +38,8 @@ export interface PodOptions {
   readonly healthPort: number;
   /** Address that probes go to; the pod's when absent. */
   readonly healthHost?: string;
+  /** A Service leads callers to it. */
+  readonly isBehindService?: boolean;
   readonly memory: string;
   readonly serviceAccount: string;
   readonly priorityClass: "system-cluster-critical" | "system-node-critical";
@@ -219,31 +221,44 @@ function container(pod: PodOptions): Container {
       capabilities: { drop: ["ALL"], ...(pod.addCapabilities === undefined ? {} : { add: [...pod.addCapabilities] }) },
       ...(pod.seLinuxType === undefined ? {} : { seLinuxOptions: { type: pod.seLinuxType } }),
     },
-    ...(pod.healthPort === 0 ? {} : probes(pod.healthPort, pod.healthHost)),
+    ...(pod.healthPort === 0
+      ? {}
+      : (pod.isBehindService === true ? promptProbes : relaxedProbes)(pod.healthPort, pod.healthHost)),
   };
 }
+
+type Probes = Pick<Container, "startupProbe" | "readinessProbe" | "livenessProbe">;
 
 /**
  * Readiness every second, so that a stopping webhook replica leaves its Service at once. A late answer is no reason to
  * leave it: a slow replica is better than none while the other one is replaced.
  */
-export function probes(port: number, host?: string): Pick<Container, "readinessProbe" | "livenessProbe"> {
-  const get = (path: string) => ({ ...(host === undefined ? {} : { host }), path, port, scheme: "HTTP" as const });
+export function promptProbes(port: number, host?: string): Probes {
+  const httpGet = get("/readyz", port, host);
+  const readinessProbe = { httpGet, periodSeconds: 1, timeoutSeconds: 5, failureThreshold: 3 };
+  return { readinessProbe, livenessProbe: livenessProbe(port, host) };
+}
+
+/**
+ * For a process that nobody calls: to answer every second would be most of its work. Until it is ready it is asked every
+ * second, so that a rollout goes on at once. What is not ready after ten minutes is started anew.
+ */
+function relaxedProbes(port: number, host?: string): Probes {
+  const httpGet = get("/readyz", port, host);
   return {
-    readinessProbe: {
-      httpGet: get("/readyz"),
-      periodSeconds: 1,
-      timeoutSeconds: 5,
-      failureThreshold: 3,
-    },
-    livenessProbe: {
-      httpGet: get("/healthz"),
-      initialDelaySeconds: 10,
-      periodSeconds: 10,
-      timeoutSeconds: 5,
-      failureThreshold: 6,
-    },
+    startupProbe: { httpGet, periodSeconds: 1, timeoutSeconds: 5, failureThreshold: 600 },
+    readinessProbe: { httpGet, periodSeconds: 10, timeoutSeconds: 10, failureThreshold: 1 },
+    livenessProbe: livenessProbe(port, host),
   };
+}
+
+function livenessProbe(port: number, host: string | undefined): NonNullable<Probes["livenessProbe"]> {
+  const httpGet = get("/healthz", port, host);
+  return { httpGet, initialDelaySeconds: 10, periodSeconds: 10, timeoutSeconds: 5, failureThreshold: 6 };
+}
+
+function get(path: string, port: number, host: string | undefined) {
+  return { ...(host === undefined ? {} : { host }), path, port, scheme: "HTTP" as const };
 }
 
 export interface NodeProbes {

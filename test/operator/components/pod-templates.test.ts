@@ -38,6 +38,23 @@ describe("the pods of every workload", () => {
     },
   );
 
+  it("are asked every second whether they are ready while they start, and after it only where callers must not wait", () => {
+    const own = TEMPLATES.filter(({ isOwn }) => isOwn);
+    const asked = own.map(({ name, pod }) => {
+      const { startupProbe, readinessProbe } = pod?.containers[0] ?? {};
+      return [name, startupProbe?.periodSeconds, readinessProbe?.periodSeconds];
+    });
+    expect(asked.sort()).toEqual([
+      ["bridge-marker", 1, 10],
+      ["cluster-network-addons-operator", 1, 10],
+      ["kube-cni-linux-bridge-plugin", 1, 10],
+      ["kubemacpool-cert-manager", 1, 10],
+      ["kubemacpool-mac-controller-manager", undefined, 1],
+      ["linux-bridge-cert-manager", 1, 10],
+      ["linux-bridge-webhook", undefined, 1],
+    ]);
+  });
+
   it("have a container `manager` in pool and certificate manager", () => {
     const names = ["kubemacpool-mac-controller-manager", "kubemacpool-cert-manager"];
     for (const name of names) {
