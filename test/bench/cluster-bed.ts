@@ -91,8 +91,15 @@ export class ClusterBed implements AsyncDisposable {
       await admin.patch(RESOURCES.nodes, { name }, { type: "merge", body: { metadata: { labels: REAL } } });
     }
     for (const crd of kubevirtCrds()) await admin.create(RESOURCES.crds, crd as never);
-    await must(cluster, ["apply", "--server-side", "-f", RELEASE]);
-    await must(cluster, ["rollout", "status", "-n", DEFAULT_NAMESPACE, `deployment/${OPERATOR_NAME}`, "--timeout=90s"]);
+    await cluster.mustKubectl(["apply", "--server-side", "-f", RELEASE]);
+    await cluster.mustKubectl([
+      "rollout",
+      "status",
+      "-n",
+      DEFAULT_NAMESPACE,
+      `deployment/${OPERATOR_NAME}`,
+      "--timeout=90s",
+    ]);
     const kwok = started.use(await startKwok(cluster.kubeconfig, directory, log, leaseSecondsOf(nodes)));
     log(`${nodes} nodes: creating them`);
     await inParallel(nodes, (index) => admin.create(RESOURCES.nodes, fakeNode(index)));
@@ -206,9 +213,4 @@ function isEverywhere(status: DaemonSet["status"], nodes: number): boolean {
 /** Calls `work` with 0, 1, ..., so many at once as the API server bears. */
 export async function inParallel(count: number, work: (index: number) => Promise<unknown>): Promise<void> {
   await inFlight(IN_FLIGHT, count, work);
-}
-
-async function must(cluster: Cluster, args: readonly string[]): Promise<void> {
-  const { code, stderr } = await cluster.kubectl(args);
-  if (code !== 0) throw new Error(`kubectl ${args.join(" ")}: ${stderr}`);
 }

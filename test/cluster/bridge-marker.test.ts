@@ -65,10 +65,8 @@ describe.each(LAYOUTS)(
 
     const apply = (...objects: readonly object[]) => product.apply(cluster, ...objects);
 
-    async function ip(node: string, ...args: readonly string[]): Promise<void> {
-      const { code, stderr } = await cluster.exec(node, ["ip", "link", ...args]);
-      if (code !== 0) throw new Error(`ip link ${args.join(" ")} on ${node}: ${stderr}`);
-    }
+    const ip = (node: string, ...args: readonly string[]): Promise<string> =>
+      cluster.mustExec(node, ["ip", "link", ...args]);
 
     const podAsking = (name: string): object =>
       testPod({ name, annotations: { [NETWORKS_ANNOTATION]: NAD_NAME }, labels: { asks: "br1" } });

@@ -3,6 +3,7 @@ import { createInterface } from "node:readline";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { DEFAULT_IMAGE, IMAGE_NODE } from "../../src/api/image.ts";
 import { type Cluster, startCluster } from "./cluster.ts";
+import { outputOf } from "./command.ts";
 import * as product from "./product.ts";
 import { type TestPod, testPod } from "./test-pods.ts";
 
@@ -25,9 +26,7 @@ describe("a cluster on this machine", () => {
   };
   const field = (pod: string, path: string): Promise<string> => kubectl("get", "pod", pod, "-o", `jsonpath={${path}}`);
   const inPod = async (pod: string, shell: string): Promise<string> => {
-    const { code, stdout, stderr } = await cluster.execInPod("default", pod, ["sh", "-c", shell]);
-    if (code !== 0) throw new Error(`${shell}: ${stderr}`);
-    return stdout.trim();
+    return outputOf(shell, await cluster.execInPod("default", pod, ["sh", "-c", shell])).trim();
   };
 
   it("schedules pods onto nodes that have only their own bridges", async () => {

@@ -45,14 +45,15 @@ export function runCommand(argv: readonly string[], options: CommandOptions = {}
   });
 }
 
+/** What a command printed; a non-zero exit throws `what` it was and what it said. */
+export function outputOf(what: string, { code, stdout, stderr }: CommandResult): string {
+  if (code === 0) return stdout;
+  throw new Error(`${what}: exit code ${code}: ${(stderr.trim() || stdout.trim()).slice(-2000)}`);
+}
+
 /** As runCommand, but a non-zero exit rejects with the command and what it printed. Resolves to stdout. */
 export async function mustRun(argv: readonly string[], options: CommandOptions = {}): Promise<string> {
-  const result = await runCommand(argv, options);
-  if (result.code !== 0) {
-    const said = (result.stderr.trim() || result.stdout.trim()).slice(-2000);
-    throw new Error(`${argv.join(" ")}: exit code ${result.code}: ${said}`);
-  }
-  return result.stdout;
+  return outputOf(argv.join(" "), await runCommand(argv, options));
 }
 
 /** A word for the shell. */

@@ -57,11 +57,7 @@ describe("multus, deployed by the operator", { timeout: 300_000 }, () => {
   });
 
   const kubectl = (...args: readonly string[]) => product.kubectl(cluster, ...args);
-  async function onNode(script: string): Promise<string> {
-    const { code, stdout, stderr } = await cluster.exec(NODE, ["sh", "-c", script]);
-    if (code !== 0) throw new Error(`${script}: ${stderr}`);
-    return stdout.trim();
-  }
+  const onNode = async (script: string): Promise<string> => (await cluster.mustExec(NODE, ["sh", "-c", script])).trim();
   const apply = (...objects: readonly object[]) => product.apply(cluster, ...objects);
   const configure = (spec: Parameters<typeof networkAddonsConfig>[0]) => apply(networkAddonsConfig(spec));
   const config = () => client.get(CONFIGS, { name: "cluster" });

@@ -11,7 +11,7 @@ import { join } from "node:path";
 import { KubeClient } from "../../src/kube/client/client.ts";
 import { credentialsFromKubeconfig } from "../../src/kube/client/credentials.ts";
 import { Caller, handOver, type Methods } from "./channel.ts";
-import { type CommandResult, runCommand } from "./command.ts";
+import { type CommandResult, outputOf, runCommand } from "./command.ts";
 import { Component, throwUncaught } from "./control-plane/component.ts";
 import { childOf } from "./process-node/processes.ts";
 import { plainEnv, unshareCluster } from "./requirements.ts";
@@ -84,6 +84,11 @@ export abstract class HeldCluster<M extends HeldMethods & Methods<M>> implements
     });
   }
 
+  /** What kubectl prints; throws its own words when it fails. */
+  async mustKubectl(args: readonly string[], stdin = ""): Promise<string> {
+    return outputOf(`kubectl ${args.join(" ")}`, await this.kubectl(args, { stdin }));
+  }
+
   /** A client of the administrator; the caller disposes of it. */
   async client(): Promise<KubeClient> {
     return new KubeClient({ credentials: await credentialsFromKubeconfig(this.kubeconfig), userAgent: "test" });
@@ -97,6 +102,11 @@ export abstract class HeldCluster<M extends HeldMethods & Methods<M>> implements
   /** Runs a command on a node, as root in its namespaces. Its PATH has ip and the like. */
   exec(node: string, argv: readonly string[], options: { readonly stdin?: string } = {}): Promise<CommandResult> {
     return this.#calls.call("exec", { node, argv, ...options });
+  }
+
+  /** What a command on a node prints; throws when it fails. */
+  async mustExec(node: string, argv: readonly string[], stdin = ""): Promise<string> {
+    return outputOf(`${argv.join(" ")} on ${node}`, await this.exec(node, argv, { stdin }));
   }
 
   async killApiServer(): Promise<void> {

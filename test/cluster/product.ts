@@ -6,17 +6,12 @@ import { CONFIGS } from "./demo/stage.ts";
 import { manifest } from "./test-pods.ts";
 
 /** Throws what kubectl says when it fails. */
-export async function kubectl(cluster: Cluster, ...args: readonly string[]): Promise<string> {
-  const { code, stdout, stderr } = await cluster.kubectl(args);
-  if (code !== 0) throw new Error(`kubectl ${args.join(" ")}: ${stderr}`);
-  return stdout.trim();
-}
+export const kubectl = async (cluster: Cluster, ...args: readonly string[]): Promise<string> =>
+  (await cluster.mustKubectl(args)).trim();
 
 /** `kubectl apply`. */
-export async function apply(cluster: Cluster, ...objects: readonly object[]): Promise<void> {
-  const { code, stderr } = await cluster.kubectl(["apply", "-f", "-"], { stdin: manifest(...objects) });
-  if (code !== 0) throw new Error(stderr);
-}
+export const apply = (cluster: Cluster, ...objects: readonly object[]): Promise<string> =>
+  cluster.mustKubectl(["apply", "-f", "-"], manifest(...objects));
 
 export const install = (cluster: Cluster): Promise<string> =>
   kubectl(cluster, "apply", "--server-side", "-f", "deploy/release.yaml");

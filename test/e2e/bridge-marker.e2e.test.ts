@@ -42,11 +42,11 @@ describe.skipIf(await noRealNodes())("real nodes with a bridge", () => {
     product = stack.use(await InstalledProduct.prepare([{ name: "n1", bridges: ["br1"] }, { name: "n2" }]));
     for (const node of NODES) {
       await setPace(node);
-      await product.onNode(node, ["ctr", "images", "tag", GUEST_IMAGE, LAUNCHER_IMAGE]);
+      await product.cluster.mustExec(node, ["ctr", "images", "tag", GUEST_IMAGE, LAUNCHER_IMAGE]);
     }
     stack.use(await installKubevirt(product.cluster.kubeconfig));
     await product.install();
-    await product.kubectl(["create", "-f", "-"], manifest(attachmentDefinition()));
+    await product.cluster.mustKubectl(["create", "-f", "-"], manifest(attachmentDefinition()));
     await eventually("the webhook knows the network", async () => {
       const { spec } = await product.client.create(RESOURCES.pods, asking("first"), { dryRun: true });
       return spec?.containers[0]?.resources?.requests?.[BR1] === "1";
@@ -56,9 +56,9 @@ describe.skipIf(await noRealNodes())("real nodes with a bridge", () => {
   afterAll(() => stack.disposeAsync());
 
   async function setPace(node: NodeName): Promise<void> {
-    const config = JSON.parse(await product.onNode(node, ["cat", KUBELET_CONFIG]));
+    const config = JSON.parse(await product.cluster.mustExec(node, ["cat", KUBELET_CONFIG]));
     const changed = JSON.stringify({ ...config, ...DEFAULT_PACE });
-    await product.onNode(node, ["sh", "-c", `cat > ${KUBELET_CONFIG}`], changed);
+    await product.cluster.mustExec(node, ["sh", "-c", `cat > ${KUBELET_CONFIG}`], changed);
     await product.cluster.restartService(node, "kubelet");
     await product.cluster.nodeReady(node);
   }
@@ -84,7 +84,7 @@ describe.skipIf(await noRealNodes())("real nodes with a bridge", () => {
     const names = Array.from({ length: PODS }, (_, index) => `pod-${index}`);
     const pods = await Promise.all(names.map((name) => runPod(product.client, { name, annotations })));
     expect(pods.map(({ spec }) => spec?.nodeName)).toEqual(names.map(() => "n1"));
-    await product.kubectl(["create", "-f", "-"], manifest(virtualMachine("web")));
+    await product.cluster.mustKubectl(["create", "-f", "-"], manifest(virtualMachine("web")));
     const web = { namespace: "default", name: "web" };
     const instance = await eventually(
       "the VM to run",
@@ -98,11 +98,11 @@ describe.skipIf(await noRealNodes())("real nodes with a bridge", () => {
   });
 
   it("name it in their description", async () => {
-    const description = await product.kubectl(["describe", "node", "n1"]);
+    const description = await product.cluster.mustKubectl(["describe", "node", "n1"]);
     console.log(description.slice(description.indexOf("Capacity:"), description.indexOf("System Info:")));
     console.log(description.slice(description.indexOf("Allocated resources:"), description.indexOf("Events:")));
     expect(description.match(/bridge\.network\.kubevirt\.io\/br1: +1k/g)).toHaveLength(2);
-    expect(await product.kubectl(["describe", "node", "n2"])).not.toContain(BRIDGE_RESOURCE_PREFIX);
+    expect(await product.cluster.mustKubectl(["describe", "node", "n2"])).not.toContain(BRIDGE_RESOURCE_PREFIX);
   });
 
   it("show their interfaces to the marker, which tells virtual functions from others by sysfs", async () => {
@@ -110,13 +110,13 @@ describe.skipIf(await noRealNodes())("real nodes with a bridge", () => {
       ({ metadata, spec }) => metadata.labels?.name === BRIDGE_MARKER && spec?.nodeName === "n1",
     );
     const run = ["exec", `--namespace=${DEFAULT_NAMESPACE}`, marker?.metadata.name ?? "", "--"];
-    const seen = JSON.parse(await product.kubectl([...run, IMAGE_NODE, "-e", LIST_DEVICES]));
+    const seen = JSON.parse(await product.cluster.mustKubectl([...run, IMAGE_NODE, "-e", LIST_DEVICES]));
     expect(seen).toContain("br1");
   });
 
   it("keep their pods when it is removed, and get no others", async () => {
     const startedAt = performance.now();
-    await product.onNode("n1", ["ip", "link", "del", "br1"]);
+    await product.cluster.mustExec("n1", ["ip", "link", "del", "br1"]);
     console.log(`br1 removed: ${await follow("n1", undefined, startedAt)}`);
     await product.client.create(RESOURCES.pods, asking("late"));
     const waits = async () =>
@@ -127,7 +127,7 @@ describe.skipIf(await noRealNodes())("real nodes with a bridge", () => {
 
   it("get the pod that waits for it when it is added", async () => {
     const startedAt = performance.now();
-    await product.onNode("n2", ["ip", "link", "add", "br1", "type", "bridge"]);
+    await product.cluster.mustExec("n2", ["ip", "link", "add", "br1", "type", "bridge"]);
     const followed = await follow("n2", "1k", startedAt);
     await eventually("the pod to be scheduled", async () => (await pod("late")).spec?.nodeName === "n2", LIMIT);
     console.log(`br1 added: ${followed}, pod scheduled after ${Math.round(performance.now() - startedAt)} ms`);
@@ -148,7 +148,7 @@ describe.skipIf(await noRealNodes())("real nodes with a bridge", () => {
 
   it("get it again when they are deleted and their kubelet registers them anew", async () => {
     const { metadata } = await node("n2");
-    await product.kubectl(["delete", "node", "n2"]);
+    await product.cluster.mustKubectl(["delete", "node", "n2"]);
     await startKubeletAnew("n2");
     expect((await node("n2")).metadata.uid).not.toBe(metadata.uid);
     console.log(`n2 registered anew: ${await follow("n2", "1k", performance.now())}`);

@@ -29,11 +29,7 @@ const KUBE_PROXY = "kube-proxy";
 const PASSING = ["sh", "ps", "nsenter", "nft"];
 
 export async function takeCensus(cluster: NodeCluster, node: string): Promise<Census> {
-  const read = async (...argv: string[]): Promise<string> => {
-    const { code, stdout, stderr } = await cluster.exec(node, argv);
-    if (code !== 0) throw new Error(`${argv.join(" ")} on ${node}: exit code ${code}: ${stderr}`);
-    return stdout;
-  };
+  const read = (...argv: string[]): Promise<string> => cluster.mustExec(node, argv);
   const json = async (...argv: string[]): Promise<unknown> => JSON.parse((await read(...argv)) || "[]");
   const lines = (text: string): string[] => text.split("\n").filter((line) => line !== "");
   const [links, routes, ruleset, records, namespaces, mounts] = await Promise.all([

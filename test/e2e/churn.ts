@@ -1,18 +1,15 @@
 /** Many pods that come and go. */
 import type { KubeClient } from "../../src/kube/client/client.ts";
+import { inFlight } from "../support/in-flight.ts";
 import { deletePod, runPod } from "./test-pod.ts";
 
 /** Runs `count` pods on a node to their end, `parallel` at a time. */
 export async function churn(client: KubeClient, node: string, count: number, parallel: number): Promise<void> {
-  let next = 0;
-  const lane = async (): Promise<void> => {
-    while (next < count) {
-      const name = `churn-${node}-${next++}`;
-      await runPod(client, { name, node });
-      await deletePod(client, name);
-    }
-  };
-  await Promise.all(Array.from({ length: parallel }, lane));
+  await inFlight(parallel, count, async (index) => {
+    const name = `churn-${node}-${index}`;
+    await runPod(client, { name, node });
+    await deletePod(client, name);
+  });
 }
 
 /** Pods come and go on the nodes, `parallel` at a time on each, until `task` has ended. Gives how many there were. */

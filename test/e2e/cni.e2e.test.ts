@@ -59,11 +59,7 @@ class CallLog {
   }
 
   async #sh(script: string, stdin?: string): Promise<string> {
-    const { code, stdout, stderr } = await this.#cluster.exec(this.#node, ["sh", "-c", script], {
-      ...(stdin === undefined ? {} : { stdin }),
-    });
-    if (code !== 0) throw new Error(`${script}: ${stderr}`);
-    return stdout;
+    return await this.#cluster.mustExec(this.#node, ["sh", "-c", script], stdin);
   }
 }
 
@@ -115,11 +111,8 @@ describe.skipIf(await noRealNodes())("real nodes with the bridge plugin", () => 
     await Promise.all(items.map(({ metadata }) => deletePod(client, metadata.name ?? "")));
   });
 
-  const exec = async (node: string, argv: readonly string[], stdin?: string): Promise<string> => {
-    const { code, stdout, stderr } = await cluster.exec(node, argv, stdin === undefined ? {} : { stdin });
-    if (code !== 0) throw new Error(`${argv.join(" ")}: exit code ${code}: ${stderr}${stdout}`);
-    return stdout;
-  };
+  const exec = (node: string, argv: readonly string[], stdin?: string): Promise<string> =>
+    cluster.mustExec(node, argv, stdin);
   const secondNetworkIsKnown = (node: string): Promise<unknown> =>
     eventually("containerd has read the second list", async () => (await logOf(node).calls()).some(isStatus), LATE);
   const isStatus = ({ command, exitCode }: { command: string; exitCode: number }): boolean =>

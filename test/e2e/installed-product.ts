@@ -82,21 +82,12 @@ export class InstalledProduct implements AsyncDisposable {
   /** Applies a release of another image, as an upgrade or a rollback does. */
   async applyRelease(image: string): Promise<void> {
     await this.#writeRelease(image);
-    await this.kubectl(["apply", "--server-side", "-f", join(this.#folder, RELEASE_FOLDER, "release.yaml")]);
-  }
-
-  /** kubectl of the administrator; throws with its own words when it fails. */
-  async kubectl(args: readonly string[], stdin?: string): Promise<string> {
-    const { code, stdout, stderr } = await this.cluster.kubectl(args, stdin === undefined ? {} : { stdin });
-    if (code !== 0) throw new Error(`kubectl ${args.join(" ")}: exit code ${code}: ${stderr}${stdout}`);
-    return stdout;
-  }
-
-  /** Standard output of a command on a node; throws when it fails. */
-  async onNode(node: string, argv: readonly string[], stdin?: string): Promise<string> {
-    const { code, stdout, stderr } = await this.cluster.exec(node, argv, stdin === undefined ? {} : { stdin });
-    if (code !== 0) throw new Error(`${argv.join(" ")} on ${node}: exit code ${code}: ${stderr}${stdout}`);
-    return stdout;
+    await this.cluster.mustKubectl([
+      "apply",
+      "--server-side",
+      "-f",
+      join(this.#folder, RELEASE_FOLDER, "release.yaml"),
+    ]);
   }
 
   async pods(): Promise<Pod[]> {

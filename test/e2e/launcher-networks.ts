@@ -62,8 +62,7 @@ export class LauncherNetworks {
     }
     const status = JSON.stringify(networks.flatMap(({ delegate, result }) => networkStatus(delegate.network, result)));
     const reported = [`--namespace=${namespace}`, "annotate", "pod", name, `${NETWORK_STATUS_ANNOTATION}=${status}`];
-    const { code, stderr } = await cluster.kubectl(reported);
-    if (code !== 0) throw new Error(stderr);
+    await cluster.mustKubectl(reported);
     return new LauncherNetworks(cluster, node, await netns.process(), networks);
   }
 
@@ -103,7 +102,5 @@ async function configOf(cluster: NodeCluster, { namespace, name }: NetworkSelect
     "-o",
     "jsonpath={.spec.config}",
   ];
-  const { code, stdout, stderr } = await cluster.kubectl(path);
-  if (code !== 0) throw new Error(stderr);
-  return stdout;
+  return await cluster.mustKubectl(path);
 }

@@ -68,6 +68,6 @@ export async function pluginSums(): Promise<{ readonly first: PluginSums; readon
 /** Checksums of the product's executables on a node; throws while one is missing. */
 export async function pluginSumsOn(product: InstalledProduct, node: string, directory: string): Promise<PluginSums> {
   const files = EXECUTABLES.flatMap((name) => [`${directory}/${name}`, `${directory}/cnv-${name}`]);
-  const lines = (await product.onNode(node, ["sha256sum", ...files])).trim().split("\n");
+  const lines = (await product.cluster.mustExec(node, ["sha256sum", ...files])).trim().split("\n");
   return Object.fromEntries(lines.map((line) => [line.slice(line.lastIndexOf("/") + 1), line.slice(0, 64)]));
 }

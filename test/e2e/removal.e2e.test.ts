@@ -5,6 +5,7 @@ import { DEFAULT_NAMESPACE, LINUX_BRIDGE_DAEMON_SET, NETWORK_ADDONS_CONFIG_NAME 
 import type { DaemonSet, Pod } from "../../src/kube/client/built-in-kinds.ts";
 import type { KubeClient } from "../../src/kube/client/client.ts";
 import { RESOURCES } from "../../src/kube/client/resource.ts";
+import { PluginGuard } from "../cluster/plugin-guard.ts";
 import { eventually } from "../support/eventually.ts";
 import { type Census, takeCensus } from "./census.ts";
 import { churnDuring } from "./churn.ts";
@@ -13,7 +14,6 @@ import { pluginSums, pluginSumsOn, pushNextImage } from "./next-image.ts";
 import type { NodeCluster } from "./node-cluster.ts";
 import { CNI_BIN_DIRECTORY, CONTAINERD_DIRECTORY } from "./node-config.ts";
 import { OLDEST_KUBERNETES_VERSION } from "./node-programs.ts";
-import { PluginGuard } from "./plugin-guard.ts";
 import { noRealNodes } from "./real-nodes.ts";
 import { addSecondNetwork, removeSecondNetwork, restartRuntime, SECOND_BRIDGE } from "./second-network.ts";
 import { deletePod, runPod } from "./test-pod.ts";
@@ -55,9 +55,9 @@ describe.skipIf(await noRealNodes())(
       [sums, nextImage] = [await pluginSums(), await pushNextImage(product.image)];
       const bothDirectories = `s,bin_dirs = .*,bin_dirs = ['${CNI_BIN_DIRECTORY}'\\, '${OTHER_DIRECTORY}'],`;
       for (const node of NODES) {
-        await product.onNode(node, ["sed", "-i", bothDirectories, `${CONTAINERD_DIRECTORY}/config.toml`]);
+        await product.cluster.mustExec(node, ["sed", "-i", bothDirectories, `${CONTAINERD_DIRECTORY}/config.toml`]);
         const files = FOREIGN_FILES.map((name) => `${CNI_BIN_DIRECTORY}/${name}`).join(" ");
-        await product.onNode(node, ["sh", "-c", `for file in ${files}; do echo theirs > $file; done`]);
+        await product.cluster.mustExec(node, ["sh", "-c", `for file in ${files}; do echo theirs > $file; done`]);
         await restartRuntime(product, node);
         before.set(node, await leftoversOn(node));
       }
@@ -69,11 +69,13 @@ describe.skipIf(await noRealNodes())(
     });
 
     const namesIn = async (node: string, directory: string): Promise<string[]> =>
-      (await product.onNode(node, ["sh", "-c", `ls -A ${directory} 2>/dev/null || true`])).split("\n").filter(Boolean);
+      (await product.cluster.mustExec(node, ["sh", "-c", `ls -A ${directory} 2>/dev/null || true`]))
+        .split("\n")
+        .filter(Boolean);
     async function leftoversOn(node: string): Promise<Leftovers> {
       const census = await takeCensus(cluster, node);
       const lines = async (script: string): Promise<string[]> =>
-        (await product.onNode(node, ["sh", "-c", script])).split("\n").filter(Boolean);
+        (await product.cluster.mustExec(node, ["sh", "-c", script])).split("\n").filter(Boolean);
       return {
         ...census,
         // The bridge is the administrator's from its first pod on, and its table is the kernel's of all bridges.
@@ -86,7 +88,13 @@ describe.skipIf(await noRealNodes())(
     }
     const patchSpec = (spec: object) => client.patch(NETWORK_ADDONS_CONFIGS, CONFIG, { type: "merge", body: { spec } });
     const available = () =>
-      product.kubectl(["wait", "networkaddonsconfig", CONFIG.name, "--for=condition=Available", "--timeout=300s"]);
+      product.cluster.mustKubectl([
+        "wait",
+        "networkaddonsconfig",
+        CONFIG.name,
+        "--for=condition=Available",
+        "--timeout=300s",
+      ]);
     const daemonSet = (): Promise<DaemonSet> =>
       client.get(RESOURCES.daemonSets, { name: LINUX_BRIDGE_DAEMON_SET, namespace: DEFAULT_NAMESPACE });
     const mountedDirectories = async (): Promise<(string | undefined)[]> => {
@@ -122,7 +130,7 @@ describe.skipIf(await noRealNodes())(
       const guards = NODES.map((node) => new PluginGuard(cluster, node, OTHER_DIRECTORY, Object.keys(sums.first)));
       const said = async (pods: readonly Pod[], text: string): Promise<number[]> => {
         const logs = pods.map(({ metadata: { name = "", namespace } }) =>
-          product.kubectl(["logs", `--namespace=${namespace}`, name]),
+          product.cluster.mustKubectl(["logs", `--namespace=${namespace}`, name]),
         );
         return (await Promise.all(logs)).map((log) => log.split(text).length - 1);
       };

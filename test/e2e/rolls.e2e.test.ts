@@ -10,6 +10,7 @@ import {
 import type { Pod } from "../../src/kube/client/built-in-kinds.ts";
 import type { KubeClient } from "../../src/kube/client/client.ts";
 import { type KubeObject, RESOURCES, type Resource } from "../../src/kube/client/resource.ts";
+import { PluginGuard } from "../cluster/plugin-guard.ts";
 import { eventually } from "../support/eventually.ts";
 import { churnDuring } from "./churn.ts";
 import { containerOf, InstalledProduct } from "./installed-product.ts";
@@ -17,7 +18,6 @@ import { pluginSums, pluginSumsOn, pushNextImage } from "./next-image.ts";
 import type { NodeCluster } from "./node-cluster.ts";
 import { CNI_BIN_DIRECTORY } from "./node-config.ts";
 import { OLDEST_KUBERNETES_VERSION } from "./node-programs.ts";
-import { PluginGuard } from "./plugin-guard.ts";
 import { noRealNodes } from "./real-nodes.ts";
 import { addSecondNetwork, SECOND_BRIDGE } from "./second-network.ts";
 import { pidOf } from "./security.ts";
@@ -64,7 +64,7 @@ describe.skipIf(await noRealNodes())(
       product = await InstalledProduct.prepare([{ name: "n1" }, { name: "n2", version: OLDEST_KUBERNETES_VERSION }]);
       ({ cluster, client } = product);
       [sums, nextImage] = [await pluginSums(), await pushNextImage(product.image)];
-      await product.onNode(SMALL_DISK, ["sh", "-ec", MAKE_SMALL_DISK]);
+      await product.cluster.mustExec(SMALL_DISK, ["sh", "-ec", MAKE_SMALL_DISK]);
       await product.install();
       for (const node of NODES) await addSecondNetwork(product, node);
     }, SETUP_LIMIT_MS);
@@ -74,7 +74,11 @@ describe.skipIf(await noRealNodes())(
 
     /** Every file and directory in which the product works on a node. */
     const ourPlaces = (node: string): Promise<string> =>
-      product.onNode(node, ["sh", "-c", `find ${CNI_BIN_DIRECTORY} /run/cni /var/lib/cni 2>/dev/null | sort`]);
+      product.cluster.mustExec(node, [
+        "sh",
+        "-c",
+        `find ${CNI_BIN_DIRECTORY} /run/cni /var/lib/cni 2>/dev/null | sort`,
+      ]);
     const sumsOn = (node: string) => pluginSumsOn(product, node, CNI_BIN_DIRECTORY);
     const guardOf = (node: string, files: readonly string[]): PluginGuard =>
       new PluginGuard(cluster, node, CNI_BIN_DIRECTORY, files);
@@ -91,7 +95,12 @@ describe.skipIf(await noRealNodes())(
     };
     const failedAdds = (): Promise<string[]> => cluster.failedAdds(NODES);
     const available = () =>
-      product.kubectl(["wait", "networkaddonsconfig", NETWORK_ADDONS_CONFIG_NAME, "--for=condition=Available"]);
+      product.cluster.mustKubectl([
+        "wait",
+        "networkaddonsconfig",
+        NETWORK_ADDONS_CONFIG_NAME,
+        "--for=condition=Available",
+      ]);
     const conditions = async (): Promise<Record<string, { status: string; message?: string } | undefined>> => {
       const { status } = await client.get(CONFIGS, { name: NETWORK_ADDONS_CONFIG_NAME });
       return Object.fromEntries((status?.conditions ?? []).map((condition) => [condition.type, condition]));
@@ -104,7 +113,7 @@ describe.skipIf(await noRealNodes())(
     it("gives pods their second interface by the installed plugins", async () => {
       for (const node of NODES) {
         await runPod(client, { name: `first-${node}`, node });
-        const links = await product.kubectl(["exec", `first-${node}`, "--", "ip", "-o", "link"]);
+        const links = await product.cluster.mustKubectl(["exec", `first-${node}`, "--", "ip", "-o", "link"]);
         expect(links).toContain("eth1@");
         await eventually("the bridge is the node's resource", async () => {
           const { status } = await client.get(RESOURCES.nodes, { name: node });
@@ -141,7 +150,7 @@ describe.skipIf(await noRealNodes())(
         for (let kill = 1; kill <= KILLS; kill++) {
           const { restartCount } = statusOf(await installerOn(node));
           const pid = await pidOf(cluster, node, containerOf(await installerOn(node)).id);
-          const left = await product.onNode(node, ["sh", "-c", STRIKE, "sh", String(pid)]);
+          const left = await product.cluster.mustExec(node, ["sh", "-c", STRIKE, "sh", String(pid)]);
           found.push({ kill, unfinished: left.split("\n").filter((name) => name.endsWith(TEMPORARY)).length });
           const restarted = async (): Promise<boolean> => {
             const status = statusOf(await installerOn(node));
@@ -166,7 +175,7 @@ describe.skipIf(await noRealNodes())(
 
     it("says that the disk is full, keeps the files whole, and goes on when there is space", async () => {
       const guard = guardOf(SMALL_DISK, Object.keys(sums.first));
-      await product.onNode(SMALL_DISK, ["sh", "-c", `cat /dev/zero > ${FILLER} 2>/dev/null || true`]);
+      await product.cluster.mustExec(SMALL_DISK, ["sh", "-c", `cat /dev/zero > ${FILLER} 2>/dev/null || true`]);
       const was = (await installerOn(SMALL_DISK)).spec?.containers[0]?.image;
       const [image, from, to] =
         was === nextImage ? [product.image, sums.next, sums.first] : [nextImage, sums.first, sums.next];
@@ -176,7 +185,11 @@ describe.skipIf(await noRealNodes())(
         "the installer says why it is not ready",
         async () => {
           const pod = await installerOn(SMALL_DISK);
-          const log = await product.kubectl(["logs", `--namespace=${DEFAULT_NAMESPACE}`, pod.metadata.name ?? ""]);
+          const log = await product.cluster.mustKubectl([
+            "logs",
+            `--namespace=${DEFAULT_NAMESPACE}`,
+            pod.metadata.name ?? "",
+          ]);
           return pod.spec?.containers[0]?.image === image && log.includes(says) ? pod : undefined;
         },
         ROLL,
@@ -191,7 +204,7 @@ describe.skipIf(await noRealNodes())(
       await runPod(client, { name: "meanwhile", node: SMALL_DISK });
       await deletePod(client, "meanwhile");
 
-      await product.onNode(SMALL_DISK, ["rm", FILLER]);
+      await product.cluster.mustExec(SMALL_DISK, ["rm", FILLER]);
       await eventually("every pod of the product has the other image", () => runsEverywhere(image), ROLL);
       await available();
       for (const node of NODES) expect(await sumsOn(node)).toEqual(to);

@@ -11,12 +11,12 @@ const NETWORK = {
 };
 
 export async function addSecondNetwork(product: InstalledProduct, node: string): Promise<void> {
-  await product.onNode(node, ["sh", "-c", `cat > ${LIST}`], JSON.stringify(NETWORK));
+  await product.cluster.mustExec(node, ["sh", "-c", `cat > ${LIST}`], JSON.stringify(NETWORK));
   await restartRuntime(product, node);
 }
 
 export async function removeSecondNetwork(product: InstalledProduct, node: string): Promise<void> {
-  await product.onNode(node, ["rm", LIST]);
+  await product.cluster.mustExec(node, ["rm", LIST]);
   await restartRuntime(product, node);
 }
 

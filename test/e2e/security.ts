@@ -92,7 +92,5 @@ export async function containerMemory(cluster: NodeCluster, node: string, id: st
 }
 
 async function must(cluster: NodeCluster, node: string, argv: readonly string[]): Promise<string> {
-  const { code, stdout, stderr } = await cluster.exec(node, argv);
-  if (code !== 0) throw new Error(`${argv.join(" ")} on ${node}: exit code ${code}: ${stderr}`);
-  return stdout.trim();
+  return (await cluster.mustExec(node, argv)).trim();
 }

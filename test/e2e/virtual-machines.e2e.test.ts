@@ -72,10 +72,8 @@ describe.skipIf(typeof parts === "string" || (await noRealNodes()))("virtual mac
   let launcher: LauncherNetworks;
   let peer: LauncherNetworks;
 
-  const kubectl = async (args: readonly string[], ...objects: readonly object[]): Promise<void> => {
-    const { code, stderr } = await cluster.kubectl(args, { stdin: manifest(...objects) });
-    if (code !== 0) throw new Error(stderr);
-  };
+  const kubectl = (args: readonly string[], ...objects: readonly object[]): Promise<string> =>
+    cluster.mustKubectl(args, manifest(...objects));
 
   const seen = (what: string, name: string, fits: (machine: Machine) => boolean | undefined): Promise<Machine> =>
     eventually(what, async () => {

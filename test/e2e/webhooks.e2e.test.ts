@@ -147,7 +147,12 @@ describe.skipIf(await noRealNodes())("real nodes with webhooks under load", () =
 
   /** What kubelets said of failing probes: it explains a Service without endpoints. */
   const unhealthyPods = (): Promise<string> =>
-    product.kubectl(["get", "events", `--namespace=${DEFAULT_NAMESPACE}`, "--field-selector=reason=Unhealthy"]);
+    product.cluster.mustKubectl([
+      "get",
+      "events",
+      `--namespace=${DEFAULT_NAMESPACE}`,
+      "--field-selector=reason=Unhealthy",
+    ]);
 
   it("admit every VM while replicas of the pool are deleted", async () => {
     const { refusals } = await creatingVms("deleted", () => deleteReplicas(MAC_POOL_MANAGER));
@@ -161,9 +166,9 @@ describe.skipIf(await noRealNodes())("real nodes with webhooks under load", () =
         ["n1", "n2"],
         ["n2", "n1"],
       ] as const) {
-        await product.kubectl(["drain", drained, "--ignore-daemonsets", `--timeout=${LIMIT_MS / 1000}s`]);
+        await product.cluster.mustKubectl(["drain", drained, "--ignore-daemonsets", `--timeout=${LIMIT_MS / 1000}s`]);
         expect(await nodesOfReplicas()).toEqual([other, other]);
-        await product.kubectl(["uncordon", drained]);
+        await product.cluster.mustKubectl(["uncordon", drained]);
       }
     });
     expect(refusals).toEqual([]);
@@ -189,7 +194,7 @@ describe.skipIf(await noRealNodes())("real nodes with webhooks under load", () =
 
   const configure = async (changes: object): Promise<void> => {
     const patch = ["--type=merge", "--patch", JSON.stringify({ spec: changes })];
-    await product.kubectl(["patch", "networkaddonsconfig", NETWORK_ADDONS_CONFIG_NAME, ...patch]);
+    await product.cluster.mustKubectl(["patch", "networkaddonsconfig", NETWORK_ADDONS_CONFIG_NAME, ...patch]);
   };
 
   const certificateOf = async (secret: string): Promise<string> => {
@@ -203,7 +208,7 @@ describe.skipIf(await noRealNodes())("real nodes with webhooks under load", () =
       for (const pod of await replicasReady(MAC_POOL_MANAGER)) {
         const { node, id } = containerOf(pod);
         const killedMs = performance.now();
-        await product.onNode(node, ["ctr", "tasks", "kill", "--signal", "SIGKILL", id]);
+        await product.cluster.mustExec(node, ["ctr", "tasks", "kill", "--signal", "SIGKILL", id]);
         await eventually(`${pod.metadata.name} has another container`, async () => {
           const pods = await replicasReady(MAC_POOL_MANAGER);
           const now = pods.find(({ metadata }) => metadata.uid === pod.metadata.uid);
@@ -225,7 +230,7 @@ describe.skipIf(await noRealNodes())("real nodes with webhooks under load", () =
 
   it("inject every pod's bridge while replicas of the linux-bridge-webhook are deleted", async () => {
     const annotations = { [NETWORKS_ANNOTATION]: "lan" };
-    await product.kubectl(
+    await product.cluster.mustKubectl(
       ["create", "-f", "-"],
       manifest({
         apiVersion: "k8s.cni.cncf.io/v1",

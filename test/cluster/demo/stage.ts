@@ -7,6 +7,7 @@ import { isNotFound } from "../../../src/kube/client/api-error.ts";
 import type { KubeClient } from "../../../src/kube/client/client.ts";
 import type { KubeObject, ObjectRef, Resource } from "../../../src/kube/client/resource.ts";
 import type { Cluster } from "../cluster.ts";
+import { type CommandResult, outputOf } from "../command.ts";
 import type { VirtualMachine, VirtualMachineInstance } from "../kubevirt/virtual-machine.ts";
 
 /**
@@ -16,15 +17,9 @@ export interface Stage {
   readonly cluster: Cluster;
   readonly client: KubeClient;
   /** `kubectl macpool ...` as a user with the plugin on the PATH would call it. */
-  macpool(args: readonly string[]): Promise<CommandOutput>;
+  macpool(args: readonly string[]): Promise<CommandResult>;
   /** Shown while the step goes on. */
   note(text: string): void;
-}
-
-export interface CommandOutput {
-  readonly code: number;
-  readonly stdout: string;
-  readonly stderr: string;
 }
 
 /** Kinds of `src/api` as resources of the client. */
@@ -37,10 +32,7 @@ export const VIRTUAL_MACHINE_INSTANCES = resource<VirtualMachineInstance & KubeO
 
 /** `kubectl ...`; throws with kubectl's own words when it fails. */
 export async function kubectl(stage: Stage, args: readonly string[], stdin?: string): Promise<string> {
-  const { code, stdout, stderr } = await stage.cluster.kubectl(args, stdin === undefined ? {} : { stdin });
-  if (code !== 0)
-    throw new Error(`kubectl ${args.join(" ")}: ${stderr.trim() || stdout.trim() || `exit code ${code}`}`);
-  return stdout;
+  return outputOf(`kubectl ${args.join(" ")}`, await stage.cluster.kubectl(args, stdin === undefined ? {} : { stdin }));
 }
 
 /** `kubectl apply --server-side -f -`. */
@@ -49,16 +41,12 @@ export const kubectlApply = (stage: Stage, ...objects: readonly object[]): Promi
 
 /** A command in a node's namespaces; throws when it fails. */
 export async function onNode(stage: Stage, node: string, argv: readonly string[]): Promise<string> {
-  const { code, stdout, stderr } = await stage.cluster.exec(node, argv);
-  if (code !== 0) throw new Error(`${argv.join(" ")} on ${node}: ${stderr.trim() || `exit code ${code}`}`);
-  return stdout;
+  return outputOf(`${argv.join(" ")} on ${node}`, await stage.cluster.exec(node, argv));
 }
 
 /** A command in a pod's namespaces; throws when it fails. */
 export async function inPod(stage: Stage, namespace: string, pod: string, argv: readonly string[]): Promise<string> {
-  const { code, stdout, stderr } = await stage.cluster.execInPod(namespace, pod, argv);
-  if (code !== 0) throw new Error(`${argv.join(" ")} in pod ${pod}: ${stderr.trim() || `exit code ${code}`}`);
-  return stdout;
+  return outputOf(`${argv.join(" ")} in pod ${pod}`, await stage.cluster.execInPod(namespace, pod, argv));
 }
 
 /** The object, or undefined when there is none. */

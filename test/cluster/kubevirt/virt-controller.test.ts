@@ -26,8 +26,7 @@ afterAll(async () => {
 });
 
 async function kubectl(args: readonly string[], ...objects: readonly object[]): Promise<void> {
-  const { code, stderr } = await cluster.kubectl(args, { stdin: manifest(...objects) });
-  if (code !== 0) throw new Error(stderr);
+  await cluster.mustKubectl(args, manifest(...objects));
 }
 
 async function create(name: string, runStrategy: RunStrategy = "Always"): Promise<void> {

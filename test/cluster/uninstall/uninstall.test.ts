@@ -21,7 +21,7 @@ import { HELM_BUILD_MS } from "../../deploy/support/helm.ts";
 import { eventually } from "../../support/eventually.ts";
 import { ensureGoTool } from "../../tools/go-tool.ts";
 import { type Cluster, startCluster } from "../cluster.ts";
-import { type CommandResult, runCommand } from "../command.ts";
+import { type CommandResult, outputOf, runCommand } from "../command.ts";
 import { networkAddonsConfig, virtualMachine } from "../demo/objects.ts";
 import { workloads } from "../demo/workloads.ts";
 import { kubevirtCrds } from "../kubevirt/crds.ts";
@@ -91,8 +91,7 @@ describe("a configured product, uninstalled on a cluster with its own controller
   }
 
   async function must(command: string): Promise<void> {
-    const { code, stderr } = await shell(command);
-    if (code !== 0) throw new Error(`${command}: ${stderr}`);
+    outputOf(command, await shell(command));
   }
 
   async function find<T extends KubeObject>(kind: Resource<T>, ref: ObjectRef): Promise<T | undefined> {

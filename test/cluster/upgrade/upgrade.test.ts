@@ -109,10 +109,8 @@ describe.skipIf(!(await hasPreviousRelease()))(
       if (directory !== undefined) await rm(directory, { recursive: true, force: true });
     });
 
-    async function apply(text: string, ...flags: string[]): Promise<void> {
-      const { code, stderr } = await cluster.kubectl(["apply", "--server-side", ...flags, "-f", "-"], { stdin: text });
-      if (code !== 0) throw new Error(stderr);
-    }
+    const apply = (text: string, ...flags: string[]): Promise<string> =>
+      cluster.mustKubectl(["apply", "--server-side", ...flags, "-f", "-"], text);
 
     /**
      * The configuration is Available in this version, and every pod of every workload has this image and is ready. `staying`: a

@@ -7,12 +7,13 @@ import {
 } from "../../../../src/api/names.ts";
 import { RESOURCES } from "../../../../src/kube/client/resource.ts";
 import { eventually } from "../../../support/eventually.ts";
-import { CniFileGuard } from "../cni-file-guard.ts";
+import { PluginGuard } from "../../plugin-guard.ts";
 import { claimInPhase, claimOf, macOf } from "../guest.ts";
 import { must } from "../must.ts";
 import { NAMESPACE, NODE_A, NODE_B } from "../objects.ts";
 import { CLAIMS, CONFIGS, getIfThere, kubectl, type Stage, whenSeen } from "../stage.ts";
 import type { Step, Values } from "../story.ts";
+import { CNI_DIRECTORY, checksums } from "./cni-plugins.ts";
 import { conditionOf } from "./configure.ts";
 
 export const resilience: Step<Stage> = {
@@ -123,7 +124,11 @@ async function releaseMac(stage: Stage, values: Values, signal: AbortSignal): Pr
 async function deleteDaemonSet(stage: Stage, values: Values, signal: AbortSignal): Promise<void> {
   const ref = { name: LINUX_BRIDGE_DAEMON_SET, namespace: DEFAULT_NAMESPACE };
   const before = await stage.client.get(RESOURCES.daemonSets, ref);
-  await using guard = await CniFileGuard.start(stage, [NODE_A, NODE_B]);
+  const guards: PluginGuard[] = [];
+  for (const node of [NODE_A, NODE_B]) {
+    const files = [...(await checksums(stage, node)).keys()];
+    guards.push(new PluginGuard(stage.cluster, node, CNI_DIRECTORY, files));
+  }
   const startedMs = performance.now();
   await kubectl(stage, ["delete", "daemonset", "-n", ref.namespace, ref.name, "--wait=false"]);
   const back = await whenSeen(
@@ -145,8 +150,9 @@ async function deleteDaemonSet(stage: Stage, values: Values, signal: AbortSignal
     signal,
   );
   values.daemonSetReadyMs = Math.round(ready.atMs - startedMs);
-  const { looks, missing } = await guard.stop();
-  values.fileChecks = looks;
+  const reports = await Promise.all(guards.map((guard) => guard.stop()));
+  values.fileChecks = reports.reduce((sum, { looks }) => sum + looks, 0);
+  const missing = reports.flatMap(({ faults }) => faults);
   values.filesMissing = missing;
   must(missing.length === 0, `CNI files were missing for a moment: ${missing.join(", ")}`);
 }

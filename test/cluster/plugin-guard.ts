@@ -3,7 +3,10 @@
  * not executable for a moment only.
  */
 import { randomUUID } from "node:crypto";
-import type { NodeCluster } from "./node-cluster.ts";
+import type { Cluster } from "./cluster.ts";
+
+/** Whatever runs commands on nodes. */
+type Nodes = Pick<Cluster, "exec">;
 
 export interface GuardReport {
   /** How often all files were read. */
@@ -15,12 +18,12 @@ export interface GuardReport {
 }
 
 export class PluginGuard {
-  readonly #cluster: NodeCluster;
+  readonly #cluster: Nodes;
   readonly #node: string;
   readonly #stopFile = `/run/plugin-guard-${randomUUID()}`;
-  readonly #loop: ReturnType<NodeCluster["exec"]>;
+  readonly #loop: ReturnType<Nodes["exec"]>;
 
-  constructor(cluster: NodeCluster, node: string, directory: string, files: readonly string[]) {
+  constructor(cluster: Nodes, node: string, directory: string, files: readonly string[]) {
     this.#cluster = cluster;
     this.#node = node;
     const names = files.join(" ");
