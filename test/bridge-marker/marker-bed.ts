@@ -23,6 +23,7 @@ import { MetricsReader } from "../support/metrics-reader.ts";
 import { ConfigKind } from "../support/network-addons-config.ts";
 import { cpuMsOf } from "../support/process-usage.ts";
 import { ProductProcess, type ProductProcessOptions } from "../support/product-process.ts";
+import { bindClusterRole, user } from "../support/rights.ts";
 import { NetworkNamespace } from "./network-namespace.ts";
 
 export const WITHIN = { timeout: 60_000, interval: 50 };
@@ -67,14 +68,9 @@ export class MarkerBed implements AsyncDisposable {
   static async start(options: ControlPlaneOptions = {}): Promise<MarkerBed> {
     const controlPlane = await startControlPlane(options);
     const admin = new KubeClient({ credentials: await credentialsFromKubeconfig(controlPlane.kubeconfig) });
-    const subject = { apiGroup: "rbac.authorization.k8s.io", kind: "User", name: USER };
     await createAny(admin, markerRole());
     await createAny(admin, NODE_MACS_CRD);
-    await admin.create(RESOURCES.clusterRoleBindings, {
-      metadata: { name: USER },
-      roleRef: { apiGroup: subject.apiGroup, kind: "ClusterRole", name: ROLE },
-      subjects: [subject],
-    });
+    await bindClusterRole(admin, ROLE, user(USER));
     const kubeconfig = join(controlPlane.directory, "marker.kubeconfig");
     await writeFile(kubeconfig, await controlPlane.userKubeconfig(USER));
     const bed = new MarkerBed(controlPlane, admin, kubeconfig, await MetricsReader.create(admin));

@@ -10,7 +10,8 @@ import { credentialsFromKubeconfig } from "../../src/kube/client/credentials.ts"
 import { RESOURCES } from "../../src/kube/client/resource.ts";
 import { silentLog } from "../../src/kube/log.ts";
 import { client as admin, controlPlane } from "../support/api-server-bed.ts";
-import { createTlsSecret, grantInCluster, grantInNamespace, hookRules, secretRules } from "./granted-user.ts";
+import { grantRules, user } from "../support/rights.ts";
+import { createTlsSecret, hookRules, secretRules } from "./granted-user.ts";
 
 const HOUR_MS = 3_600_000;
 const intervals: Intervals = {
@@ -38,7 +39,7 @@ describe("the certificate manager on a real API server", () => {
     client = new KubeClient({
       credentials: await credentialsFromKubeconfig(await controlPlane.userKubeconfig(USER)),
     });
-    await grantInCluster(admin, USER, hookRules(HOOK));
+    await grantRules(admin, user(USER), hookRules(HOOK));
   });
   afterAll(async () => {
     await client?.[Symbol.asyncDispose]();
@@ -48,7 +49,7 @@ describe("the certificate manager on a real API server", () => {
     namespace = `certs-${count++}`;
     await admin.create(RESOURCES.namespaces, { metadata: { name: namespace } });
     // Exactly what the process has in production: its two Secrets and its configuration, by name, without create.
-    await grantInNamespace(admin, namespace, USER, secretRules(CA, SERVING));
+    await grantRules(admin, user(USER), secretRules(CA, SERVING), { namespace });
     for (const name of [CA, SERVING]) await createTlsSecret(admin, namespace, name);
     await createHook();
     start(intervals);

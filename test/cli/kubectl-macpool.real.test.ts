@@ -8,6 +8,7 @@ import { type CommandResult, runCommand } from "../cluster/command.ts";
 import { machine, macsOf } from "../mac-pool/machines.ts";
 import { PoolBed } from "../mac-pool/pool-bed.ts";
 import { eventually } from "../support/eventually.ts";
+import { account, bindClusterRole } from "../support/rights.ts";
 import { CliProcess } from "./support/cli-process.ts";
 
 /** The kubeconfig of a new control plane has a client certificate. */
@@ -224,11 +225,7 @@ describe("kubectl macpool on a real API server", () => {
   it("takes credentials from a token file and from an exec plugin", async () => {
     const ref = { name: "reader", namespace: "default" };
     await bed.admin.create(RESOURCES.serviceAccounts, { metadata: ref });
-    await bed.admin.create(RESOURCES.clusterRoleBindings, {
-      metadata: { name: "reader" },
-      roleRef: { apiGroup: "rbac.authorization.k8s.io", kind: "ClusterRole", name: "kubemacpool-view" },
-      subjects: [{ kind: "ServiceAccount", ...ref }],
-    });
+    await bindClusterRole(bed.admin, "kubemacpool-view", account("reader"));
     const issued = await bed.admin.createSubresource<{ status?: { token: string } }>(
       RESOURCES.serviceAccounts,
       ref,

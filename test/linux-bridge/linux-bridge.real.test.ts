@@ -18,6 +18,7 @@ import { freePort } from "../support/free-port.ts";
 import { MetricsReader } from "../support/metrics-reader.ts";
 import { ConfigKind } from "../support/network-addons-config.ts";
 import { ProductProcess } from "../support/product-process.ts";
+import { bindClusterRole, user } from "../support/rights.ts";
 
 const WITHIN = { timeout: 20_000, interval: 50 };
 const BUILT = join(import.meta.dirname, "../../dist/cni", process.arch === "x64" ? "amd64" : process.arch);
@@ -77,18 +78,13 @@ describe("the CNI installer with real executables and a real API server", () => 
   });
 
   async function grant(): Promise<void> {
-    const group = "rbac.authorization.k8s.io";
     await createAny(admin, {
       apiVersion: "rbac.authorization.k8s.io/v1",
       kind: "ClusterRole",
       metadata: { name: USER },
       rules: [READ_CONFIG, rule("events.k8s.io", ["events"], ["create", "patch", "update"]), ...ASK_WHO_MAY],
     });
-    await admin.create(RESOURCES.clusterRoleBindings, {
-      metadata: { name: USER },
-      roleRef: { apiGroup: group, kind: "ClusterRole", name: USER },
-      subjects: [{ apiGroup: group, kind: "User", name: USER }],
-    });
+    await bindClusterRole(admin, USER, user(USER));
   }
 
   async function start(env: Readonly<Record<string, string>> = {}): Promise<void> {

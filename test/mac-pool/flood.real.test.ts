@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { KubeClient } from "../../src/kube/client/client.ts";
 import { credentialsFromKubeconfig } from "../../src/kube/client/credentials.ts";
-import { RESOURCES } from "../../src/kube/client/resource.ts";
 import { KINDS } from "../../src/mac-pool/objects/kinds.ts";
 import { startControlPlane } from "../cluster/control-plane/control-plane.ts";
+import { bindClusterRole, group } from "../support/rights.ts";
 import { machine, macsOf } from "./machines.ts";
 import { PoolBed } from "./pool-bed.ts";
 
@@ -18,11 +18,7 @@ describe("a flood of creations by one service account", () => {
 
   beforeAll(async () => {
     bed = await PoolBed.start({ controlPlane: await startControlPlane({ apiServerArguments: SMALL }) });
-    await bed.admin.create(RESOURCES.clusterRoleBindings, {
-      metadata: { name: "flood" },
-      roleRef: { apiGroup: "rbac.authorization.k8s.io", kind: "ClusterRole", name: "cluster-admin" },
-      subjects: [{ kind: "Group", apiGroup: "rbac.authorization.k8s.io", name: GROUPS[1] ?? "" }],
-    });
+    await bindClusterRole(bed.admin, "cluster-admin", group(GROUPS[1] ?? ""));
     await Promise.all([bed.startReplica("one"), bed.startReplica("two")]);
     await bed.createPool("default", { ranges: [{ start: "02:5d:1c:00:00:00", end: "02:5d:1c:00:ff:ff" }] });
     await bed.registerWebhooks();

@@ -2,6 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { type KubeObject, RESOURCES } from "../../src/kube/client/resource.ts";
 import { KINDS } from "../../src/mac-pool/objects/kinds.ts";
 import { eventually } from "../support/eventually.ts";
+import * as rights from "../support/rights.ts";
 import { machine, macsOf } from "./machines.ts";
 import { PoolBed } from "./pool-bed.ts";
 import { getFrom, restGet } from "./rest-client.ts";
@@ -22,18 +23,8 @@ describe("the REST interface on a real API server", () => {
     await bed.createPool("default", { ranges: [{ start: "02:5d:1c:00:00:00", end: "02:5d:1c:00:ff:ff" }] });
     await bed.registerWebhooks();
     [viewer, tenant, nobody] = [await account("viewer"), await account("tenant"), await account("nobody")];
-    const view = { apiGroup: "rbac.authorization.k8s.io", kind: "ClusterRole", name: "kubemacpool-view" };
-    const subject = (name: string) => ({ kind: "ServiceAccount", name, namespace: "default" });
-    await bed.admin.create(RESOURCES.clusterRoleBindings, {
-      metadata: { name: "viewer" },
-      roleRef: view,
-      subjects: [subject("viewer")],
-    });
-    await bed.admin.create(RESOURCES.roleBindings, {
-      metadata: { name: "tenant", namespace: "default" },
-      roleRef: view,
-      subjects: [subject("tenant")],
-    });
+    await rights.bindClusterRole(bed.admin, "kubemacpool-view", rights.account("viewer"));
+    await rights.bindClusterRole(bed.admin, "kubemacpool-view", rights.account("tenant"), { namespace: "default" });
     vm = await bed.admin.create(KINDS.virtualMachines, machine("web", "default", [{ name: "a" }, { name: "b" }]));
     await bed.admin.create(RESOURCES.namespaces, { metadata: { name: "elsewhere" } });
     await bed.admin.create(

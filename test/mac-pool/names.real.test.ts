@@ -3,6 +3,7 @@ import { KubeClient } from "../../src/kube/client/client.ts";
 import { credentialsFromKubeconfig } from "../../src/kube/client/credentials.ts";
 import { RESOURCES } from "../../src/kube/client/resource.ts";
 import { KINDS } from "../../src/mac-pool/objects/kinds.ts";
+import { bindClusterRole, user } from "../support/rights.ts";
 import { machine } from "./machines.ts";
 import { PoolBed } from "./pool-bed.ts";
 
@@ -39,11 +40,7 @@ describe("a refusal and a warning, on a real API server", () => {
       ["neighbour", "warned"],
       ["neighbour", "warned-too"],
     ] as const) {
-      await bed.admin.create(RESOURCES.roleBindings, {
-        metadata: { name, namespace },
-        roleRef: { apiGroup: "rbac.authorization.k8s.io", kind: "ClusterRole", name: "machines" },
-        subjects: [{ apiGroup: "rbac.authorization.k8s.io", kind: "User", name }],
-      });
+      await bindClusterRole(bed.admin, "machines", user(name), { namespace });
     }
     const create = (namespace: string, macAddress: string) =>
       bed.admin.create(KINDS.virtualMachines, machine("secret", namespace, [{ name: "a", macAddress }]));

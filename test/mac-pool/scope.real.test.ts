@@ -9,6 +9,7 @@ import { macPoolWebhooks } from "../../src/operator/components/kube-mac-pool-web
 import { kubevirtCrds } from "../cluster/kubevirt/crds.ts";
 import { client } from "../support/api-server-bed.ts";
 import { inFlight } from "../support/in-flight.ts";
+import { bindClusterRole, user } from "../support/rights.ts";
 import { review, reviewParts } from "./admission/review-bed.ts";
 import { INTERFACES, MAC } from "./interface-lists.ts";
 import { guestSpec, machine, type TestInterface } from "./machines.ts";
@@ -186,14 +187,8 @@ describe("the scope of the MAC pool", () => {
     const rules = [{ apiGroups: ["", "kubevirt.io"], resources: ["pods", "virtualmachineinstances"], verbs }];
     await client.create(RESOURCES.clusterRoles, { metadata: { name: "controller" }, rules });
     const [real, namesake] = [["kubevirt", "harvester-system"].map(accountIn), accountIn("pods-opted-in")];
-    const apiGroup = "rbac.authorization.k8s.io";
-    const binding = (namespace: string | undefined, users: readonly string[]) => ({
-      metadata: { name: "controller", ...(namespace && { namespace }) },
-      roleRef: { apiGroup, kind: "ClusterRole", name: "controller" },
-      subjects: users.map((name) => ({ apiGroup, kind: "User", name })),
-    });
-    await client.create(RESOURCES.clusterRoleBindings, binding(undefined, [...real, "administrator"]));
-    await client.create(RESOURCES.roleBindings, binding("pods-opted-in", [namesake]));
+    await bindClusterRole(client, "controller", ["administrator", ...real].map(user));
+    await bindClusterRole(client, "controller", user(namesake), { namespace: "pods-opted-in" });
     const isCalled = async (user: string, called: readonly string[]) => expect(await calledFor(user)).toEqual(called);
     for (const user of real) await vi.waitFor(() => isCalled(user, []), WITHIN);
     for (const user of [namesake, "administrator"]) await isCalled(user, [POD_WEBHOOK]);

@@ -5,6 +5,7 @@ import { OPERATOR_NAME } from "../../src/api/names.ts";
 import type { NetworkAddonsCondition } from "../../src/api/network-addons-config.ts";
 import type { KubeObject, Resource } from "../../src/kube/client/resource.ts";
 import { RESOURCES } from "../../src/kube/client/resource.ts";
+import { account, grantRules } from "../support/rights.ts";
 import { CONFIGS, InstalledOperator, NAMESPACE } from "./support/installed-operator.ts";
 import { formerOperator, formerPool, leave, RANGE } from "./support/predecessor.ts";
 
@@ -40,14 +41,9 @@ describe("beside another operator, this one", () => {
   });
 
   async function mayReport(namespaces: readonly string[]): Promise<void> {
-    const group = CONFIGS.group;
-    const rules = [{ apiGroups: [group], resources: ["networkaddonsconfigs/status"], verbs: ["patch"] }];
-    await cluster.admin.create(RESOURCES.clusterRoles, { metadata: { name: "theirs" }, rules });
-    await cluster.admin.create(RESOURCES.clusterRoleBindings, {
-      metadata: { name: "theirs" },
-      roleRef: { apiGroup: "rbac.authorization.k8s.io", kind: "ClusterRole", name: "theirs" },
-      subjects: namespaces.map((namespace) => ({ kind: "ServiceAccount", name: OPERATOR_NAME, namespace })),
-    });
+    const rules = [{ apiGroups: [CONFIGS.group], resources: ["networkaddonsconfigs/status"], verbs: ["patch"] }];
+    const theirs = namespaces.map((namespace) => account(OPERATOR_NAME, namespace));
+    await grantRules(cluster.admin, theirs, rules, { name: "theirs" });
   }
 
   const conditions = async (): Promise<Record<string, NetworkAddonsCondition>> =>

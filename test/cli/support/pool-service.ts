@@ -3,6 +3,7 @@ import { networkInterfaces } from "node:os";
 import { MAC_POOL_INSPECTION_PORT_NAME, MAC_POOL_SERVICE } from "../../../src/api/names.ts";
 import { defineResource, RESOURCES } from "../../../src/kube/client/resource.ts";
 import { POOL_NAMESPACE, PoolBed } from "../../mac-pool/pool-bed.ts";
+import * as rights from "../../support/rights.ts";
 
 /** An address that is not of the loopback, which endpoints may not have. */
 function ownAddress(): string {
@@ -45,13 +46,7 @@ export async function exposeInspection(bed: PoolBed, replica: string): Promise<v
 
 /** What docs/cli.md grants to users of one namespace, for an account in namespace default. */
 export async function letUseProxy(bed: PoolBed, account: string): Promise<void> {
-  const metadata = { name: "macpool-inspection", namespace: POOL_NAMESPACE };
   const resourceNames = [`https:${MAC_POOL_SERVICE}:${MAC_POOL_INSPECTION_PORT_NAME}`];
   const rules = [{ apiGroups: [""], resources: ["services/proxy"], verbs: ["get"], resourceNames }];
-  await bed.admin.create(RESOURCES.roles, { metadata, rules });
-  await bed.admin.create(RESOURCES.roleBindings, {
-    metadata,
-    roleRef: { apiGroup: "rbac.authorization.k8s.io", kind: "Role", name: metadata.name },
-    subjects: [{ kind: "ServiceAccount", name: account, namespace: "default" }],
-  });
+  await rights.grantRules(bed.admin, rights.account(account), rules, { namespace: POOL_NAMESPACE });
 }

@@ -8,12 +8,12 @@ import { KINDS } from "../../../../src/mac-pool/objects/kinds.ts";
 import { Authority } from "../../../cluster/control-plane/authority.ts";
 import { startControlPlane } from "../../../cluster/control-plane/control-plane.ts";
 import { eventually } from "../../../support/eventually.ts";
+import * as rights from "../../../support/rights.ts";
 import { issueToken } from "../../account.ts";
 import { machine, macsOf } from "../../machines.ts";
 import { PoolBed } from "../../pool-bed.ts";
 import { EventWatch, restGet, type Sender } from "../../rest-client.ts";
 
-const RBAC = "rbac.authorization.k8s.io";
 const OUTSIDE = "02:00:00:00:00:01";
 
 /** Rows of the matrix: who asks, and how he is answered for the cluster, for his namespace, for another one, and for pools. */
@@ -78,13 +78,8 @@ describe("who may ask what, on a real API server", () => {
   async function account(name: string, role?: string, where?: string): Promise<string> {
     const ref = { name, namespace: "default" };
     await bed.admin.create(RESOURCES.serviceAccounts, { metadata: ref });
-    const grant = {
-      roleRef: { apiGroup: RBAC, kind: "ClusterRole", name: role ?? "" },
-      subjects: [{ kind: "ServiceAccount", ...ref }],
-    };
-    if (where === "cluster") await bed.admin.create(RESOURCES.clusterRoleBindings, { metadata: { name }, ...grant });
-    else if (where !== undefined)
-      await bed.admin.create(RESOURCES.roleBindings, { metadata: { name, namespace: where }, ...grant });
+    const namespace = where === "cluster" ? undefined : where;
+    if (where !== undefined) await rights.bindClusterRole(bed.admin, role ?? "", rights.account(name), { namespace });
     return issueToken(bed.admin, ref);
   }
 

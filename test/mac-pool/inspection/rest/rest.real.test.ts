@@ -15,6 +15,7 @@ import { MANAGER_ACCOUNT } from "../../../../src/operator/components/kube-mac-po
 import { runCommand } from "../../../cluster/command.ts";
 import { eventually } from "../../../support/eventually.ts";
 import { Random } from "../../../support/random.ts";
+import { account, bindClusterRole } from "../../../support/rights.ts";
 import { issueToken } from "../../account.ts";
 import { machine } from "../../machines.ts";
 import { POOL_NAMESPACE, PoolBed } from "../../pool-bed.ts";
@@ -239,11 +240,8 @@ describe("inspection by two replicas on a real API server", () => {
         await writeFile(schema, JSON.stringify(document));
         await writeFile(ca, bed.controlPlane.authority.certificate);
         const pool = { name: MANAGER_ACCOUNT, namespace: POOL_NAMESPACE };
-        await bed.admin.create(RESOURCES.clusterRoleBindings, {
-          metadata: { name: "the-pool-views" },
-          roleRef: { apiGroup: "rbac.authorization.k8s.io", kind: "ClusterRole", name: "kubemacpool-view" },
-          subjects: [{ kind: "ServiceAccount", ...pool }],
-        });
+        const itself = account(pool.name, pool.namespace);
+        await bindClusterRole(bed.admin, "kubemacpool-view", itself, { name: "the-pool-views" });
         const readers = [
           // Replicas ask each other as often as they like.
           ["a reader of the cluster", await issueToken(bed.admin, pool), []],
