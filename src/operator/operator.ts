@@ -50,8 +50,6 @@ export class Operator {
   readonly #view: ClusterView;
   readonly #otherOperators: OtherOperators;
   readonly #watching: readonly Watching[];
-  /** Of the controller while it runs. */
-  #retryNow = (): void => {};
 
   constructor(options: OperatorOptions) {
     const { client, settings, identity, log, metrics, clock = systemClock } = options;
@@ -83,7 +81,6 @@ export class Operator {
       clock,
       onReachable: (relist) => {
         for (const one of this.#watching) one.retryNow(relist);
-        this.#retryNow();
       },
     });
     await elector.run(signal, (leading) => this.#lead(leading));
@@ -130,12 +127,10 @@ export class Operator {
     const stopWatching = this.#view.onChange(check);
     // Anybody may change what bears the name of another operator, as often as they like.
     const stopWatchingOthers = this.#otherOperators.onChange(() => check("soon"));
-    this.#retryNow = () => controller.retryNow(NETWORK_ADDONS_CONFIG_NAME);
     controller.enqueue(NETWORK_ADDONS_CONFIG_NAME);
     try {
       await controller.run(signal);
     } finally {
-      this.#retryNow = () => {};
       stopWatching();
       stopWatchingOthers();
       await reconciler.end();

@@ -68,12 +68,6 @@ export class Controller {
     this.#queue.addAfter(key, delayMs);
   }
 
-  /** Reconciles at once what would be tried again later: what was in the way may be over. */
-  retryNow(key: string): void {
-    this.#queue.forget(key);
-    this.#queue.add(key);
-  }
-
   /**
    * Enqueues the keys of every object that is added, changed or deleted; for a change also those of its old state.
    * `run` waits until the informer has synced. Its owner has to start the informer.

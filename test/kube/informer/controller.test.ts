@@ -46,33 +46,6 @@ describe("reconciling", () => {
     await running;
   });
 
-  test("what would be tried again later is tried now when there is a reason to, and then soon again", async () => {
-    const clock = new ManualClock();
-    let attempts = 0;
-    const controller = new Controller({
-      name: "t",
-      metrics: new Registry(),
-      clock,
-      random: () => 1,
-      backoff: { baseMs: 100, maxMs: 30_000 },
-      reconcile: async () => {
-        attempts += 1;
-        throw new Error("not yet");
-      },
-    });
-    const running = controller.run(stop.signal);
-    controller.enqueue("a");
-    await clock.advance(20_000);
-    const before = attempts;
-    controller.retryNow("a");
-    await settle();
-    expect(attempts).toBe(before + 1);
-    await clock.advance(300);
-    expect(attempts).toBe(before + 3);
-    stop.abort();
-    await running;
-  });
-
   test("whatever a reconcile throws, others go on, and each outcome is one structured line", async () => {
     const lines: Record<string, unknown>[] = [];
     const log = (fields: Record<string, unknown>): Log => {
