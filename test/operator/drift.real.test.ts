@@ -87,14 +87,14 @@ describe("the operator, when others edit what it applied", () => {
         `Deployment ${NAMESPACE}/linux-bridge-webhook: stubborn keeps changing ${field}; it is set again once a minute`,
       ),
     });
-    const rounds = cluster.client.writes.filter((write) => write === "apply Deployment linux-bridge-webhook");
+    const rounds = cluster.client.writes.filter((write) => write === "update Deployment linux-bridge-webhook");
     expect(rounds).toHaveLength(5);
     const rows = (await cluster.config())?.status?.components;
     expect(rows?.find(({ name }) => name === "linuxBridge")?.message).toContain("stubborn keeps changing");
     expect(rows?.find(({ name }) => name === "kubeMacPool")?.phase).not.toBe("Degraded");
   });
 
-  it("takes back an edit that falls between its own two writes", async () => {
+  it("takes back an edit that falls between its look and its write", async () => {
     const ref = { name: "kubemacpool-cert-manager", namespace: NAMESPACE };
     const nodeSelector = async () =>
       (await cluster.find(RESOURCES.deployments, ref))?.spec?.template.spec?.nodeSelector?.late;
@@ -102,16 +102,18 @@ describe("the operator, when others edit what it applied", () => {
       const body = { spec: { template: { spec: { nodeSelector: { late } } } } };
       return cluster.admin.patch(RESOURCES.deployments, ref, { type: "merge", body });
     };
-    const { apply } = cluster.client;
+    const { update } = cluster.client;
     let edited = false;
-    cluster.client.apply = async (resource, object, options) => {
-      if (!edited) await edit("second");
-      edited = true;
-      return apply(resource, object, options);
+    cluster.client.update = async (resource, object, options) => {
+      if (!edited && !options?.dryRun) {
+        edited = true;
+        await edit("second");
+      }
+      return update(resource, object, options);
     };
     await edit("first");
     await expect.poll(async () => edited && (await nodeSelector()) === undefined).toBe(true);
-    cluster.client.apply = apply;
+    cluster.client.update = update;
   });
 
   it("says that a webhook of others changes what it writes, and puts it right without the webhook", async () => {

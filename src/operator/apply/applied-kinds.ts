@@ -4,6 +4,7 @@
  */
 
 import { MAC_POOLS, PROMETHEUS_RULES, SECURITY_CONTEXT_CONSTRAINTS, SERVICE_MONITORS } from "../../api/kinds.ts";
+import type { CustomResourceDefinition } from "../../kube/client/built-in-kinds.ts";
 import { apiVersionOf, defineResource, type KubeObject, RESOURCES, type Resource } from "../../kube/client/resource.ts";
 import type { ReflectorRules } from "../../kube/informer/reflector-rules.ts";
 
@@ -107,6 +108,11 @@ export function appliedKind(object: ApiObject): AppliedKind {
     throw new Error(`${object.apiVersion} ${object.kind} is not a kind that the operator applies`);
   }
   return found;
+}
+
+/** Whether the API server serves the kind. */
+export function isEstablished(definition: CustomResourceDefinition | undefined): boolean {
+  return definition?.status?.conditions?.some((one) => one.type === "Established" && one.status === "True") ?? false;
 }
 
 /** Whether the status of such an object says how far a rollout is. */

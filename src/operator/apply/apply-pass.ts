@@ -13,6 +13,7 @@ import {
 import { COMPONENTS, renderComponent } from "../components/registry.ts";
 import type { EffectiveSpec } from "../config/effective-spec.ts";
 import type { Records } from "../config/records.ts";
+import { foundInventory } from "../config/records.ts";
 import type { OperatorSettings } from "../config/settings.ts";
 import { type Decoration, decorate } from "../manifests/labels.ts";
 import { explained } from "../status/event-query.ts";
@@ -35,7 +36,6 @@ import type { Facts } from "../watch/facts.ts";
 import { appliedKind, isWorkload } from "./applied-kinds.ts";
 import { type Applier, type ApplyResult, messageOf } from "./applier.ts";
 import { ApplyRuns } from "./apply-runs.ts";
-import { foundInventory } from "./found-inventory.ts";
 import {
   entriesAfter,
   entryFor,

@@ -1,6 +1,7 @@
 /**
  * The applies of the components. One that takes long goes on while the others are reported: an API server that waits ten
- * seconds for somebody's webhook at each write must not keep the status of everything from being written.
+ * seconds for somebody's webhook at each write must not keep the status of everything from being written, nor another component
+ * from being changed (test/operator/others-webhooks.real.test.ts).
  */
 
 import type { Clock } from "../../kube/clock.ts";

@@ -1,7 +1,7 @@
-/**
- * Whether an object in the cluster has drifted from what was applied. Additions of others (labels, annotations, a second
- * container's environment, a caBundle) are no drift. A different value of an applied field is. Pure.
- */
+/** How an object in the cluster differs from what was applied, and from what the API server makes of that. Pure. */
+
+import type { KubeObject } from "../../kube/client/resource.ts";
+import { appliedKind } from "./applied-kinds.ts";
 
 /** Lists whose elements the API server merges by key. Others may add elements. */
 const MERGED_LISTS = new Set([
@@ -17,70 +17,131 @@ const MERGED_LISTS = new Set([
   "webhooks",
 ]);
 
-/** True when everything in `desired` is in `live` with the same value. */
-export function covers(live: unknown, desired: unknown): boolean {
-  return driftedField(live, desired) === undefined;
-}
-
-/** Path of the first field of `desired` that has another value in `live`. */
-export function driftedField(live: unknown, desired: unknown): string | undefined {
-  return drifted(live, desired, [], "must be there")?.join(".");
-}
-
-/** Whether `live` lacks fields of `desired`, and none has another value: an API server drops fields that it does not know. */
-export function lacksFields(live: unknown, desired: unknown): boolean {
-  return !covers(live, desired) && drifted(live, desired, [], "may lack") === undefined;
-}
-
-/** Whether `live` has all of `desired` but something empty, which an apply over content drops. */
-export function lacksEmptyFields(live: unknown, desired: unknown): boolean {
-  return covers(live, desired) && drifted(live, desired, [], "must be there, if only empty") !== undefined;
-}
+/** What others may write into an object that belongs to the operator whole: keepers of certificates, `kubectl rollout restart`, the API server. */
+const HARMLESS = [
+  /^metadata\./,
+  /^webhooks\.\d+\.clientConfig\.caBundle$/,
+  /^spec\.template\.metadata\.(labels|annotations)(\.|$)/,
+  /^spec\.(clusterIPs?|ipFamilies|ipFamilyPolicy)$/,
+];
+const NOT_COMPARED = ["apiVersion", "kind", "status"];
 
 type Path = readonly (string | number)[];
-/** What is desired and not there. */
-type Absent = "must be there" | "must be there, if only empty" | "may lack";
+type Fields = Readonly<Record<string, unknown>>;
 
-function drifted(live: unknown, desired: unknown, path: Path, absent: Absent): Path | undefined {
-  if (live === undefined && absent === "may lack") return undefined;
-  if (Array.isArray(desired)) return Array.isArray(live) ? driftedInList(live, desired, path, absent) : path;
+/**
+ * Path of the first field of `desired` that has another value in `live`. What others add is no difference. `mayLack`: neither is
+ * what `live` does not have at all.
+ */
+export function changedField(live: unknown, desired: unknown, mayLack = false): string | undefined {
+  return changed(live, desired, [], mayLack)?.join(".");
+}
+
+/**
+ * Path of the first field in which `live` differs from `complete`, which is `wanted` as the API server would store it if nobody
+ * had touched it. What `wanted` does not have may differ: everything in an object that others write too, else what does no harm.
+ */
+export function differingField(live: KubeObject, complete: KubeObject, wanted: KubeObject): string | undefined {
+  const isTheirs = appliedKind(wanted).whole ? isHarmless : () => true;
+  return first(union(live, complete), (key) =>
+    NOT_COMPARED.includes(key)
+      ? undefined
+      : difference({ live: live[key], complete: complete[key], wanted: wanted[key] }, [key], isTheirs),
+  )?.join(".");
+}
+
+/** The wanted object, with what others may add to it, to take the place of exactly this `live`. */
+export function replacementFor(live: KubeObject, wanted: KubeObject): KubeObject {
+  return withHarmless(wanted, live, []) as KubeObject;
+}
+
+function changed(live: unknown, desired: unknown, path: Path, mayLack: boolean): Path | undefined {
+  if (live === undefined && mayLack) return undefined;
+  if (Array.isArray(desired)) return Array.isArray(live) ? changedInList(live, desired, path, mayLack) : path;
   if (desired !== null && typeof desired === "object") {
     if (live === null || typeof live !== "object" || Array.isArray(live)) {
-      const isEmpty = live === undefined && Object.keys(desired).length === 0;
-      return isEmpty && absent === "must be there" ? undefined : path;
+      return live === undefined && Object.keys(desired).length === 0 ? undefined : path;
     }
     return first(Object.entries(desired), ([key, value]) =>
-      drifted((live as Readonly<Record<string, unknown>>)[key], value, [...path, key], absent),
+      changed((live as Fields)[key], value, [...path, key], mayLack),
     );
   }
   return desired === undefined || live === desired ? undefined : path;
 }
 
-function driftedInList(
+function changedInList(
   live: readonly unknown[],
   desired: readonly unknown[],
   path: Path,
-  absent: Absent,
+  mayLack: boolean,
 ): Path | undefined {
   if (MERGED_LISTS.has(String(path.at(-1)))) {
-    return first([...desired.entries()], ([index, element]) => {
-      if (live.some((candidate) => drifted(candidate, element, [], absent) === undefined)) return undefined;
-      const changed = live.find(
-        (candidate) => nameOf(candidate) !== undefined && nameOf(candidate) === nameOf(element),
-      );
-      const within = changed === undefined ? undefined : drifted(changed, element, [...path, index], absent);
+    return first(desired.entries(), ([index, element]) => {
+      if (live.some((candidate) => changed(candidate, element, [], mayLack) === undefined)) return undefined;
+      const same = sameName(live, element);
+      const within = same === undefined ? undefined : changed(same, element, [...path, index], mayLack);
       return within ?? [...path, index];
     });
   }
   if (live.length !== desired.length) return path;
-  return first([...desired.entries()], ([index, element]) => drifted(live[index], element, [...path, index], absent));
+  return first(desired.entries(), ([index, element]) => changed(live[index], element, [...path, index], mayLack));
 }
 
-function nameOf(element: unknown): unknown {
-  return (element as { readonly name?: unknown } | null)?.name;
+interface Compared {
+  readonly live: unknown;
+  readonly complete: unknown;
+  readonly wanted: unknown;
 }
 
-function first<T>(items: readonly T[], find: (item: T) => Path | undefined): Path | undefined {
+/** Of a list by index. */
+function difference(
+  { live, complete, wanted }: Compared,
+  path: Path,
+  isTheirs: (path: Path) => boolean,
+): Path | undefined {
+  if (wanted === undefined && isTheirs(path)) return undefined;
+  const [left, right, asked] = [fieldsOf(live), fieldsOf(complete), fieldsOf(wanted)];
+  if (left === undefined || right === undefined) return live === complete ? undefined : path;
+  const within = first(union(left, right), (key) =>
+    difference({ live: left[key], complete: right[key], wanted: asked?.[key] }, [...path, key], isTheirs),
+  );
+  // What is empty may mean everything. The API server adds some by default.
+  return within ?? (live === undefined && complete !== undefined ? path : undefined);
+}
+
+function isHarmless(path: Path): boolean {
+  return HARMLESS.some((pattern) => pattern.test(path.join(".")));
+}
+
+/** An absent one has no fields, so that the path leads to the first that the other one has. */
+function fieldsOf(value: unknown): Fields | undefined {
+  if (value === undefined) return {};
+  return value !== null && typeof value === "object" ? (value as Fields) : undefined;
+}
+
+function withHarmless(wanted: unknown, live: unknown, path: Path): unknown {
+  if (wanted === null || typeof wanted !== "object") return wanted;
+  if (Array.isArray(wanted)) {
+    return wanted.map((element, index) => withHarmless(element, sameName(live, element), [...path, index]));
+  }
+  const theirs = fieldsOf(live) ?? {};
+  const own = Object.entries(wanted).map(([key, value]) => [key, withHarmless(value, theirs[key], [...path, key])]);
+  const kept = Object.entries(theirs).filter(([key]) => !Object.hasOwn(wanted, key) && isHarmless([...path, key]));
+  return Object.fromEntries([...kept, ...own]);
+}
+
+function sameName(live: unknown, wanted: unknown): unknown {
+  const name = (element: unknown): unknown => fieldsOf(element)?.name;
+  return Array.isArray(live) && name(wanted) !== undefined
+    ? live.find((element) => name(element) === name(wanted))
+    : undefined;
+}
+
+function union(left: object, right: object): Iterable<string> {
+  return new Set([...Object.keys(left), ...Object.keys(right)]);
+}
+
+function first<T>(items: Iterable<T>, find: (item: T) => Path | undefined): Path | undefined {
   for (const item of items) {
     const found = find(item);
     if (found !== undefined) return found;

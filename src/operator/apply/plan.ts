@@ -10,7 +10,6 @@ import {
   REMOVE_STAGES,
   type RemoveStage,
 } from "./applied-kinds.ts";
-import { covers } from "./drift.ts";
 import { fingerprintOf, type Inventory, type InventoryEntry, keyOf } from "./inventory.ts";
 
 export interface PlannedObject {
@@ -31,19 +30,26 @@ export function applyOrder(objects: readonly PlannedObject[]): { stage: ApplySta
   })).filter(({ objects: staged }) => staged.length > 0);
 }
 
-/** Whether the object must be applied. */
-export function needsApply(
-  wanted: PlannedObject,
-  live: KubeObject | undefined,
-  entry: InventoryEntry | undefined,
-): boolean {
+/** Whether the object must be applied, whatever it looks like. `isApplied`: as it is wanted now. */
+export function needsApply(wanted: PlannedObject, live: KubeObject | undefined, isApplied: boolean): boolean {
   if (live === undefined) return true;
   // It is being deleted. The end of the deletion is an event, and then it is missing.
   if (live.metadata.deletionTimestamp !== undefined) return false;
   // Its owner writes the data. Here it only has to exist.
   if (wanted.object.kind === "Secret") return false;
-  if (wanted.object.kind === "CustomResourceDefinition") return needsNewDefinition(live, wanted.object);
-  return entry?.fingerprint !== wanted.fingerprint || !covers(live, wanted.object);
+  return !isApplied && !isLeftToOthers(live, wanted);
+}
+
+/**
+ * The release may install CRDs ahead of this operator. A newer CRD is left alone; otherwise old and new operator would
+ * fight over it during an upgrade. So is a kind that several projects use: who came first keeps it in its own version.
+ */
+export function isLeftToOthers(live: KubeObject, { object }: PlannedObject): boolean {
+  if (object.kind !== "CustomResourceDefinition") return false;
+  const { labels } = live.metadata;
+  const isShared = (live.spec as { readonly group?: string }).group === NAD_GROUP;
+  if (isShared && labels?.[LABEL_MANAGED_BY] !== MANAGED_BY) return true;
+  return compareVersions(labels?.[LABEL_VERSION], object.metadata.labels?.[LABEL_VERSION]) > 0;
 }
 
 /** Applied objects that are no longer wanted, in the order of removal. Objects with users' data are never in it. */
@@ -56,23 +62,6 @@ export function removals(
     stage,
     entries: unwanted.filter(({ entry }) => findAppliedKind(entry)?.removal === stage),
   })).filter(({ entries }) => entries.length > 0);
-}
-
-/**
- * The release may install CRDs ahead of this operator. A newer CRD is left alone; otherwise old and new operator would
- * fight over it during an upgrade.
- */
-function needsNewDefinition(live: KubeObject, wanted: KubeObject): boolean {
-  if (isOfAnotherInstaller(live)) return false;
-  const order = compareVersions(live.metadata.labels?.[LABEL_VERSION], wanted.metadata.labels?.[LABEL_VERSION]);
-  return order < 0 || (order === 0 && !covers(live.spec, wanted.spec));
-}
-
-/** Kinds that several projects use and any of them may install. Who came first keeps it in its own version. */
-function isOfAnotherInstaller({ spec, metadata }: KubeObject): boolean {
-  return (
-    (spec as { readonly group?: string }).group === NAD_GROUP && metadata.labels?.[LABEL_MANAGED_BY] !== MANAGED_BY
-  );
 }
 
 function compareVersions(left: string | undefined, right: string | undefined): number {

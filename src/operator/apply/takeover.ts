@@ -11,7 +11,7 @@ import type { Clock } from "../../kube/clock.ts";
 import type { Log } from "../../kube/log.ts";
 import type { ClusterView } from "../watch/cluster-view.ts";
 import { appliedKind, isWorkload } from "./applied-kinds.ts";
-import { covers } from "./drift.ts";
+import { changedField } from "./drift.ts";
 import type { DriftRepair } from "./drift-repair.ts";
 import { type Inventory, identityOf, nameOf, refOf } from "./inventory.ts";
 import type { PlannedObject } from "./plan.ts";
@@ -46,7 +46,7 @@ export class Takeover {
   async workload(wanted: PlannedObject, inventory: Inventory, signal: AbortSignal): Promise<boolean> {
     if (!isWorkload(wanted.object)) return true;
     const live = await this.#left(wanted, inventory, signal);
-    if (live === undefined || covers(live, wanted.object)) return true;
+    if (live === undefined || changedField(live, wanted.object) === undefined) return true;
     if (live.metadata.deletionTimestamp === undefined) {
       this.#options.log.info({ object: wanted.key }, "taking over what another product or version created");
     }

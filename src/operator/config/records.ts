@@ -6,11 +6,22 @@ import { isNotFound } from "../../kube/client/api-error.ts";
 import type { KubeClient } from "../../kube/client/client.ts";
 import { RESOURCES } from "../../kube/client/resource.ts";
 import type { Clock } from "../../kube/clock.ts";
-import { decodeInventory, encodeInventory, type Inventory } from "../apply/inventory.ts";
+import {
+  decodeInventory,
+  encodeInventory,
+  entryFor,
+  type Inventory,
+  type InventoryEntry,
+  identityOf,
+  keyOf,
+} from "../apply/inventory.ts";
 import { lastManager, RepairBackoff } from "../apply/repair-backoff.ts";
+import { COMPONENTS, renderEverything } from "../components/registry.ts";
 import { type Decoration, decorate } from "../manifests/labels.ts";
+import type { ClusterView } from "../watch/cluster-view.ts";
 import { NO_FACTS } from "../watch/facts.ts";
 import type { EffectiveSpec, PoolRange } from "./effective-spec.ts";
+import type { OperatorSettings } from "./settings.ts";
 import { validateSpec } from "./validation.ts";
 
 /** Other software reads it. */
@@ -175,4 +186,20 @@ async function rangeIn(client: KubeClient, namespace: string, signal: AbortSigna
     if (isNotFound(error)) return undefined;
     throw error;
   }
+}
+
+/**
+ * The inventory made anew where there is none: every object that this version can apply and that the configuration with this
+ * UID owns. Its ConfigMap goes with its namespace; objects without a namespace stay.
+ */
+export function foundInventory(view: ClusterView, settings: OperatorSettings, ownerUid: string | undefined): Inventory {
+  const entries = new Map<string, InventoryEntry>();
+  for (const component of COMPONENTS) {
+    for (const object of renderEverything(settings, [component])) {
+      const owners = view.live(identityOf(object))?.metadata.ownerReferences ?? [];
+      const isOwned = ownerUid !== undefined && owners.some(({ uid }) => uid === ownerUid);
+      if (isOwned) entries.set(keyOf(object), entryFor(object, component.name));
+    }
+  }
+  return entries;
 }

@@ -13,8 +13,7 @@ import { apiVersionOf, type KubeObject, RESOURCES, type Resource } from "../../k
 import type { Clock } from "../../kube/clock.ts";
 import { Informer } from "../../kube/informer/informer.ts";
 import type { Log } from "../../kube/log.ts";
-import { APPLIED_KINDS, reportsProgress, watchRules } from "../apply/applied-kinds.ts";
-import { isEstablished } from "../apply/established.ts";
+import { APPLIED_KINDS, isEstablished, reportsProgress, watchRules } from "../apply/applied-kinds.ts";
 import type { ObjectIdentity } from "../apply/inventory.ts";
 import { LastWrites, revision } from "../apply/last-writes.ts";
 import type { OperatorSettings } from "../config/settings.ts";

@@ -11,7 +11,7 @@ import type { KubeClient } from "../../kube/client/client.ts";
 import { apiVersionOf, type KubeObject, RESOURCES, type Resource } from "../../kube/client/resource.ts";
 import { Informer } from "../../kube/informer/informer.ts";
 import type { Log } from "../../kube/log.ts";
-import { isEstablished } from "../apply/established.ts";
+import { isEstablished } from "../apply/applied-kinds.ts";
 import { ENFORCE_LABEL } from "../manifests/labels.ts";
 import type { Facts } from "./facts.ts";
 import { slimDefinition, slimNamespace } from "./slim.ts";

@@ -31,11 +31,11 @@ it("asks once about what the API server would not take", async () => {
   const { spec } = wanted();
   const invalid = {
     ...wanted(),
-    spec: { ...spec, template: { metadata: { labels: { app: "other" } }, spec: spec?.template.spec } },
+    spec: { ...spec, selector: { matchLabels: { app: "web", other: "yes" } } },
   };
   const { signal } = new AbortController();
-  expect(await new DriftRepair(client).changedField(planned(invalid), live, signal)).toBe(
-    "spec.template.metadata.labels.app",
+  expect(await new DriftRepair(client).driftedField(planned(invalid), live, signal)).toBe(
+    "spec.selector.matchLabels.other",
   );
   expect(update).toHaveBeenCalledTimes(1);
 });
@@ -49,7 +49,7 @@ it("finds what others added although the object has changed since it was looked 
   const seen = await patch({ spec: { template: { spec: { runtimeClassName: "theirs" } } } });
   await patch({ metadata: { annotations: { note: "changed since" } } });
   const { signal } = new AbortController();
-  expect(await new DriftRepair(client).changedField(planned(wanted()), seen, signal)).toBe(
+  expect(await new DriftRepair(client).driftedField(planned(wanted()), seen, signal)).toBe(
     "spec.template.spec.runtimeClassName",
   );
 });

@@ -7,7 +7,7 @@ import {
   type Inventory,
   keyOf,
 } from "../../../src/operator/apply/inventory.ts";
-import { applyOrder, needsApply, planned, removals } from "../../../src/operator/apply/plan.ts";
+import { applyOrder, isLeftToOthers, needsApply, planned, removals } from "../../../src/operator/apply/plan.ts";
 
 const VERSION = "networkaddonsoperator.network.kubevirt.io/version";
 
@@ -42,14 +42,15 @@ describe("the plan", () => {
   });
 
   it("leaves a kind of several projects to whoever installed it first", () => {
-    const wanted = definition("0.1.0", { group: "k8s.cni.cncf.io", scope: "Namespaced" });
+    const wanted = planned(definition("0.1.0", { group: "k8s.cni.cncf.io", scope: "Namespaced" }));
     const theirs = definition(undefined, { group: "k8s.cni.cncf.io", scope: "Other" });
-    expect(needsApply(planned(wanted), theirs, undefined)).toBe(false);
+    expect(isLeftToOthers(theirs, wanted)).toBe(true);
+    expect(needsApply(wanted, theirs, false)).toBe(false);
     const labels = { "app.kubernetes.io/managed-by": "cnao-operator" };
     const predecessors = { ...theirs, metadata: { ...theirs.metadata, labels } };
-    expect(needsApply(planned(wanted), predecessors, undefined)).toBe(true);
+    expect(needsApply(wanted, predecessors, false)).toBe(true);
     const own = definition(undefined, { group: "macpool.network.kubevirt.io" });
-    expect(needsApply(planned(definition("0.1.0", {})), own, undefined)).toBe(true);
+    expect(needsApply(planned(definition("0.1.0", {})), own, false)).toBe(true);
   });
 
   it("removes webhooks first, then workloads, and what workloads need only after them", () => {
@@ -69,34 +70,32 @@ describe("the plan", () => {
     expect(removals(inventory(object("new.example/v9", "Gadget", "g")), new Set())).toEqual([]);
   });
 
-  it("sends what is missing, changed by us, or changed by others, and nothing else", () => {
+  it("sends what is missing or changed by us, and nothing else", () => {
     const wanted = planned(configMap);
-    const entry = entryFor(configMap, "linuxBridge", wanted.fingerprint);
-    const present = { ...configMap, data: { a: "1", theirs: "2" } };
-    expect(needsApply(wanted, undefined, entry)).toBe(true);
-    expect(needsApply(wanted, present, undefined)).toBe(true);
-    expect(needsApply(wanted, present, entry)).toBe(false);
-    expect(needsApply(wanted, { ...configMap, data: { a: "2" } }, entry)).toBe(true);
+    expect(needsApply(wanted, undefined, true)).toBe(true);
+    expect(needsApply(wanted, configMap, false)).toBe(true);
+    expect(needsApply(wanted, configMap, true)).toBe(false);
   });
 
   it("leaves an object alone that is being deleted", () => {
     const going = { ...configMap, metadata: { ...configMap.metadata, deletionTimestamp: "2026-01-01T00:00:00Z" } };
-    expect(needsApply(planned(configMap), going, undefined)).toBe(false);
+    expect(needsApply(planned(configMap), going, false)).toBe(false);
   });
 
   it("only sees to it that a Secret exists", () => {
     const secret = object("v1", "Secret", "s");
-    expect(needsApply(planned(secret), undefined, undefined)).toBe(true);
-    expect(needsApply(planned(secret), { ...secret, data: { "tls.key": "x" } }, undefined)).toBe(false);
+    expect(needsApply(planned(secret), undefined, false)).toBe(true);
+    expect(needsApply(planned(secret), { ...secret, data: { "tls.key": "x" } }, false)).toBe(false);
   });
 
-  it("replaces an older definition, repairs its own and leaves a newer one", () => {
+  it("replaces an older definition, and leaves a newer one", () => {
     const wanted = planned(definition("0.2.0", { a: 1 }));
-    expect(needsApply(wanted, definition(undefined, { a: 0 }), undefined)).toBe(true);
-    expect(needsApply(wanted, definition("0.1.9", { a: 1 }), undefined)).toBe(true);
-    expect(needsApply(wanted, definition("0.2.0", { a: 1, more: 2 }), undefined)).toBe(false);
-    expect(needsApply(wanted, definition("0.2.0", { a: 2 }), undefined)).toBe(true);
-    expect(needsApply(wanted, definition("0.10.0", { a: 2 }), undefined)).toBe(false);
+    for (const version of [undefined, "0.1.9", "0.2.0"]) {
+      expect(isLeftToOthers(definition(version, { a: 0 }), wanted)).toBe(false);
+      expect(needsApply(wanted, definition(version, { a: 0 }), false)).toBe(true);
+    }
+    expect(isLeftToOthers(definition("0.10.0", { a: 2 }), wanted)).toBe(true);
+    expect(needsApply(wanted, definition("0.10.0", { a: 2 }), false)).toBe(false);
   });
 
   it("remembers what it applied as text, with the pods to wait for", () => {

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { withWebhookAdvice } from "../../../src/operator/apply/webhook-advice.ts";
+import { withWebhookAdvice } from "../../../src/operator/apply/applier.ts";
 
 const ROLE = { kind: "ClusterRole", metadata: { name: "marker" } };
 const DAEMON_SET = { kind: "DaemonSet", metadata: { name: "marker", namespace: "addons" } };

@@ -1,6 +1,6 @@
 import { KubeClient } from "../../../src/kube/client/client.ts";
 
-/** Counts what an operator sends, by verb. */
+/** Counts what an operator sends, by verb, without the renewals of its Lease. */
 export class CountingClient extends KubeClient {
   writes: string[] = [];
   /** Updates that were only tried. Where the object has changed meanwhile, the second one, without its version, is none of them. */
@@ -13,12 +13,14 @@ export class CountingClient extends KubeClient {
   };
 
   override apply: KubeClient["apply"] = (resource, object, options) => {
-    this.writes.push(`apply ${object.kind} ${object.metadata.name}`);
+    if (!options?.dryRun) this.writes.push(`apply ${object.kind} ${object.metadata.name}`);
     return super.apply(resource, object, options);
   };
 
   override update: KubeClient["update"] = (resource, object, options) => {
-    if (options?.dryRun && object.metadata.resourceVersion) this.tries.push(`${object.kind} ${object.metadata.name}`);
+    const what = `${resource.kind} ${object.metadata.name}`;
+    if (resource.kind !== "Lease" && !options?.dryRun) this.writes.push(`update ${what}`);
+    if (options?.dryRun && object.metadata.resourceVersion) this.tries.push(what);
     return super.update(resource, object, options);
   };
 
