@@ -80,7 +80,9 @@ export class Applier {
           );
           if (obstacle === undefined) settled.set(wanted.key, wanted.fingerprint);
           else waiting.push(`${nameOf(wanted.object)} ${obstacle}`);
-          if (obstacle !== undefined && stage.stage === "definitions") awaited.add(definedKind(wanted.object));
+          if (stage.stage !== "definitions" || this.#isServed(wanted)) return;
+          awaited.add(definedKind(wanted.object));
+          waiting.push(`${nameOf(wanted.object)} is not served yet`);
         } catch (error) {
           signal.throwIfAborted();
           const message = withWebhookAdvice(messageOf(error), wanted.object);
@@ -106,18 +108,17 @@ export class Applier {
         else await this.#send(wanted, signal);
       }
       await this.#repair(wanted, signal);
+      return undefined;
     } catch (error) {
       if (isInvalid(error)) await this.#clearImmutable(wanted.object, error.message, signal);
       if (isForbidden(error)) await this.#clearAggregated(wanted.object, signal);
       throw error;
     }
-    if (wanted.object.kind !== RESOURCES.crds.kind) return undefined;
-    return this.#isServed(wanted.key, this.#view.live(identity)) ? undefined : "is not served yet";
   }
 
   /** The watch reports it. Throws when it has been waited for for 30 s. */
-  #isServed(key: string, definition: KubeObject | undefined): boolean {
-    if (isEstablished(definition as CustomResourceDefinition | undefined)) {
+  #isServed({ key, object }: PlannedObject): boolean {
+    if (isEstablished(this.#view.live(identityOf(object)) as CustomResourceDefinition | undefined)) {
       this.#unserved.delete(key);
       return true;
     }
