@@ -8,7 +8,7 @@ import type { DaemonSet, Deployment } from "../../kube/client/built-in-kinds.ts"
 import type { KubeObject } from "../../kube/client/resource.ts";
 import { fingerprintOf } from "../apply/inventory.ts";
 import { type ComponentImage, requireImage } from "../config/component-images.ts";
-import { placed, pulled, soonReplaced, spread } from "../manifests/workload.ts";
+import { daemonSetOf, deploymentOf, placed, pulled, soonReplaced, spread } from "../manifests/workload.ts";
 import type { RenderInput } from "./component.ts";
 
 type PodSpec = NonNullable<NonNullable<Deployment["spec"]>["template"]["spec"]>;
@@ -48,31 +48,12 @@ export const ANY_HOST_FILES: SecurityContext = {
 export const PRIVILEGED: SecurityContext = { privileged: true };
 
 export function externalDaemonSet(input: RenderInput, workload: ExternalWorkload): DaemonSet {
-  return {
-    apiVersion: "apps/v1",
-    kind: "DaemonSet",
-    metadata: metadata(input, workload),
-    spec: {
-      selector: { matchLabels: { ...workload.selector } },
-      updateStrategy: { type: "RollingUpdate", rollingUpdate: { maxUnavailable: "10%" } },
-      template: template(input, workload, "workloads"),
-    },
-  };
+  return daemonSetOf(inNamespace(input, workload), template(input, workload, "workloads"));
 }
 
 export function externalDeployment(input: RenderInput, workload: ExternalWorkload, replicas: number): Deployment {
   const pod = { ...workload.pod, ...spread(workload.selector, replicas) };
-  return {
-    apiVersion: "apps/v1",
-    kind: "Deployment",
-    metadata: metadata(input, workload),
-    spec: {
-      replicas,
-      selector: { matchLabels: { ...workload.selector } },
-      strategy: { type: "RollingUpdate", rollingUpdate: { maxSurge: 1, maxUnavailable: 0 } },
-      template: template(input, { ...workload, pod }, "infra"),
-    },
-  };
+  return deploymentOf({ ...inNamespace(input, workload), replicas }, template(input, { ...workload, pod }, "infra"));
 }
 
 /** `memory` is a request. There is no limit: a limit would kill the program when it grows. */
@@ -108,8 +89,8 @@ export function jsonConfigMap(
   };
 }
 
-function metadata({ settings }: RenderInput, { name, labels }: ExternalWorkload) {
-  return { name, namespace: settings.operandNamespace, labels };
+function inNamespace({ settings }: RenderInput, workload: ExternalWorkload) {
+  return { ...workload, namespace: settings.operandNamespace };
 }
 
 function template(input: RenderInput, workload: ExternalWorkload, placement: "infra" | "workloads") {

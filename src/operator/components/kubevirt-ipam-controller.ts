@@ -7,7 +7,7 @@ import { LAUNCHER, LAUNCHER_LABEL, NAD_GROUP } from "../../api/names.ts";
 import type { KubeObject } from "../../kube/client/resource.ts";
 import { CERT_MANAGER_GROUP } from "../apply/applied-kinds.ts";
 import { identityObjects, READ, rule } from "../manifests/rbac.ts";
-import { disruptionBudget } from "../manifests/webhook-service.ts";
+import { disruptionBudget, service } from "../manifests/webhook-service.ts";
 import { env } from "../manifests/workload.ts";
 import { replicasFor } from "../watch/facts.ts";
 import type { Component, RenderInput } from "./component.ts";
@@ -54,18 +54,14 @@ function objects(input: RenderInput): KubeObject[] {
   return [
     ...(facts.openShift ? [] : [IPAM_CLAIM_CRD, ...certificate(namespace)]),
     ...identity(namespace),
-    {
-      apiVersion: "v1",
-      kind: "Service",
-      metadata: { name: SERVICE, namespace, labels: LABELS, ...annotated(issuing.serviceAnnotations) },
-      spec: {
-        type: "ClusterIP",
-        selector: IPAM_SELECTOR,
-        ports: [{ name: "webhook", port: 443, targetPort: IPAM_WEBHOOK_PORT, protocol: "TCP" }],
-        sessionAffinity: "None",
-        internalTrafficPolicy: "Cluster",
-      },
-    },
+    service({
+      name: SERVICE,
+      namespace,
+      labels: LABELS,
+      annotations: issuing.serviceAnnotations,
+      selector: IPAM_SELECTOR,
+      ports: [{ name: "webhook", port: 443, targetPort: IPAM_WEBHOOK_PORT }],
+    }),
     ...disruptionBudget(NAME, namespace, LABELS, IPAM_SELECTOR, replicas),
     manager(input, issuing, replicas),
     webhook(namespace, issuing),
@@ -184,7 +180,7 @@ function webhook(namespace: string, issuing: Issuing): KubeObject {
     metadata: {
       name: "kubevirt-ipam-controller-mutating-webhook-configuration",
       labels: LABELS,
-      ...annotated(issuing.webhookAnnotations),
+      annotations: issuing.webhookAnnotations,
     },
     webhooks: [
       {
@@ -203,8 +199,4 @@ function webhook(namespace: string, issuing: Issuing): KubeObject {
       },
     ],
   };
-}
-
-function annotated(annotations: Readonly<Record<string, string>> | undefined) {
-  return annotations === undefined ? {} : { annotations };
 }

@@ -11,22 +11,26 @@ export interface Validation {
 
 export interface PolicyOptions {
   readonly name: string;
-  readonly labels: Readonly<Record<string, string>>;
+  readonly labels?: Readonly<Record<string, string>>;
   readonly matches: readonly {
     readonly apiGroups: Rule["apiGroups"];
     readonly apiVersions: readonly string[];
     readonly resources: Rule["resources"];
+    readonly resourceNames?: readonly string[];
     readonly operations: readonly string[];
   }[];
   /** The policy applies to requests that meet all of these. */
   readonly conditions: readonly { readonly name: string; readonly expression: string }[];
   readonly validations: readonly Validation[];
+  /** The policy applies while this object exists. */
+  readonly param?: { readonly apiVersion: string; readonly kind: string; readonly name: string };
 }
 
 const ADMISSION = "admissionregistration.k8s.io/v1";
 
 export function denyingPolicy(options: PolicyOptions): KubeObject[] {
-  return policy(options, "Fail", "Deny");
+  // Without the definition of its kind there is no such object.
+  return policy(options, options.param === undefined ? "Fail" : "Ignore", "Deny");
 }
 
 /** Whoever asks gets the message with the answer, also of a dry run. */
@@ -35,11 +39,11 @@ export function warningPolicy(options: PolicyOptions): KubeObject[] {
 }
 
 function policy(
-  { name, labels, matches, conditions, validations }: PolicyOptions,
+  { name, labels, matches, conditions, validations, param }: PolicyOptions,
   failurePolicy: "Fail" | "Ignore",
   action: "Deny" | "Warn",
 ): KubeObject[] {
-  const metadata = { name, labels };
+  const metadata = { name, ...(labels && { labels }) };
   return [
     {
       apiVersion: ADMISSION,
@@ -47,6 +51,7 @@ function policy(
       metadata,
       spec: {
         failurePolicy,
+        ...(param && { paramKind: { apiVersion: param.apiVersion, kind: param.kind } }),
         matchConstraints: constraints(matches),
         ...(conditions.length === 0 ? {} : { matchConditions: conditions }),
         validations: validations.map((validation) => ({ ...validation, reason: "Forbidden" })),
@@ -56,12 +61,16 @@ function policy(
       apiVersion: ADMISSION,
       kind: "ValidatingAdmissionPolicyBinding",
       metadata,
-      spec: { policyName: name, validationActions: [action] },
+      spec: {
+        policyName: name,
+        ...(param && { paramRef: { name: param.name, parameterNotFoundAction: "Allow" } }),
+        validationActions: [action],
+      },
     },
   ];
 }
 
 /** With what the API server would add. */
-export function constraints(resourceRules: readonly object[]): object {
+function constraints(resourceRules: readonly object[]): object {
   return { matchPolicy: "Equivalent", resourceRules: resourceRules.map((rule) => ({ ...rule, scope: "*" })) };
 }

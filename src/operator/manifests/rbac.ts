@@ -30,61 +30,44 @@ export interface Identity {
   readonly namespaced?: readonly Rule[];
 }
 
-const RBAC = "rbac.authorization.k8s.io/v1";
 const RBAC_GROUP = "rbac.authorization.k8s.io";
+const RBAC = `${RBAC_GROUP}/v1`;
 
 /** ServiceAccount, and roles with bindings where there are rules. */
-export function identityObjects(identity: Identity): KubeObject[] {
-  const { serviceAccount, namespace, labels } = identity;
-  const metadata = (name: string) => ({ name, ...(labels === undefined ? {} : { labels }) });
-  const subjects = [{ kind: "ServiceAccount", name: serviceAccount, namespace }];
-  const objects: KubeObject[] = [
-    { apiVersion: "v1", kind: "ServiceAccount", metadata: { ...metadata(serviceAccount), namespace } },
+export function identityObjects({ serviceAccount, namespace, labels, cluster, namespaced }: Identity): KubeObject[] {
+  const labelled = labels === undefined ? {} : { labels };
+  const to = { name: serviceAccount, namespace };
+  return [
+    { apiVersion: "v1", kind: "ServiceAccount", metadata: { name: serviceAccount, ...labelled, namespace } },
+    ...(cluster === undefined
+      ? []
+      : grant({ name: cluster.role, ...labelled, binding: cluster.binding, rules: cluster.rules, to })),
+    ...(namespaced === undefined ? [] : grant({ name: serviceAccount, ...labelled, namespace, rules: namespaced, to })),
   ];
-  if (identity.cluster !== undefined) {
-    const { role, binding, rules } = identity.cluster;
-    objects.push(
-      { apiVersion: RBAC, kind: "ClusterRole", metadata: metadata(role), rules },
-      bindingOf("ClusterRoleBinding", metadata(binding), role, subjects),
-    );
-  }
-  if (identity.namespaced !== undefined) {
-    const name = { ...metadata(serviceAccount), namespace };
-    objects.push(
-      { apiVersion: RBAC, kind: "Role", metadata: name, rules: identity.namespaced },
-      bindingOf("RoleBinding", name, serviceAccount, subjects),
-    );
-  }
-  return objects;
 }
 
 export interface Granted {
+  /** Of the role. */
   readonly name: string;
+  /** Name of the binding, where it is not that of the role. */
+  readonly binding?: string;
   /** Undefined: in the whole cluster. */
   readonly namespace?: string;
   readonly labels?: Readonly<Record<string, string>>;
   readonly rules: readonly (Rule | PathRule)[];
-  /** An account that is not ours. */
   readonly to: { readonly name: string; readonly namespace: string };
 }
 
-/** A role, and a binding of the same name. */
-export function grant({ rules, to, ...metadata }: Granted): KubeObject[] {
-  const cluster = metadata.namespace === undefined ? "Cluster" : "";
+/** A role, and its binding to an account. */
+export function grant({ binding, rules, to, ...metadata }: Granted): KubeObject[] {
+  const kind = metadata.namespace === undefined ? "ClusterRole" : "Role";
+  const bindingMetadata = { ...metadata, name: binding ?? metadata.name };
+  const roleRef = { apiGroup: RBAC_GROUP, kind, name: metadata.name };
+  const subjects = [{ kind: "ServiceAccount", ...to }];
   return [
-    { apiVersion: RBAC, kind: `${cluster}Role`, metadata, rules },
-    bindingOf(`${cluster}RoleBinding`, metadata, metadata.name, [{ kind: "ServiceAccount", ...to }]),
+    { apiVersion: RBAC, kind, metadata, rules },
+    { apiVersion: RBAC, kind: `${kind}Binding`, metadata: bindingMetadata, roleRef, subjects },
   ];
-}
-
-function bindingOf(
-  kind: "RoleBinding" | "ClusterRoleBinding",
-  metadata: KubeObject["metadata"],
-  role: string,
-  subjects: readonly object[],
-): KubeObject {
-  const roleKind = kind === "RoleBinding" ? "Role" : "ClusterRole";
-  return { apiVersion: RBAC, kind, metadata, roleRef: { apiGroup: RBAC_GROUP, kind: roleKind, name: role }, subjects };
 }
 
 export function rule(

@@ -7,6 +7,7 @@ export interface ServiceOptions {
   readonly name: string;
   readonly namespace: string;
   readonly labels: Readonly<Record<string, string>>;
+  readonly annotations?: Readonly<Record<string, string>> | undefined;
   readonly selector: Readonly<Record<string, string>>;
   readonly ports: readonly {
     readonly name: string;
@@ -17,12 +18,12 @@ export interface ServiceOptions {
 }
 
 export function service(options: ServiceOptions): KubeObject {
-  const { name, namespace, labels, selector } = options;
+  const { name, namespace, labels, annotations, selector } = options;
   const ports = options.ports.map((port) => ({ ...port, protocol: "TCP" }));
   return {
     apiVersion: "v1",
     kind: "Service",
-    metadata: { name, namespace, labels },
+    metadata: { name, namespace, labels, ...(annotations && { annotations }) },
     spec: { type: "ClusterIP", selector, ports, sessionAffinity: "None", internalTrafficPolicy: "Cluster" },
   };
 }

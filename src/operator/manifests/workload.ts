@@ -13,12 +13,15 @@ type PodTemplate = NonNullable<Deployment["spec"]>["template"];
 type PodSpec = NonNullable<PodTemplate["spec"]>;
 type Container = PodSpec["containers"][number];
 
-export interface WorkloadOptions {
+interface Named {
   readonly name: string;
   readonly namespace: string;
   readonly labels: Readonly<Record<string, string>>;
   /** Never change it: the API server refuses another selector. */
   readonly selector: Readonly<Record<string, string>>;
+}
+
+export interface WorkloadOptions extends Named {
   readonly pod: PodOptions;
   /** Labels of the pods only. */
   readonly podLabels?: Readonly<Record<string, string>>;
@@ -68,36 +71,49 @@ const NO_EXECUTE = "NoExecute";
 export const HEALTH_HOST = "HEALTH_HOST";
 export const LOOPBACK = "127.0.0.1";
 
-export function deployment(
-  options: WorkloadOptions & { readonly replicas: number; readonly strategy?: "Recreate" },
-): Deployment {
-  const { replicas, selector } = options;
+interface Replicated extends Named {
+  readonly replicas: number;
+  readonly strategy?: "Recreate";
+}
+
+export function deployment(options: WorkloadOptions & Replicated): Deployment {
   const pod = { ...options.pod, placement: soonReplaced(options.pod.placement) };
+  return deploymentOf(options, template({ ...options, pod }, spread(options.selector, options.replicas)));
+}
+
+export function daemonSet(options: WorkloadOptions): DaemonSet {
+  return daemonSetOf(options, template(options, {}));
+}
+
+export function deploymentOf(
+  { name, namespace, labels, selector, replicas, strategy }: Replicated,
+  pod: PodTemplate,
+): Deployment {
   return {
     apiVersion: "apps/v1",
     kind: "Deployment",
-    metadata: metadata(options),
+    metadata: { name, namespace, labels },
     spec: {
       replicas,
       selector: { matchLabels: { ...selector } },
       strategy:
-        options.strategy === "Recreate"
+        strategy === "Recreate"
           ? { type: "Recreate" }
           : { type: "RollingUpdate", rollingUpdate: { maxSurge: 1, maxUnavailable: 0 } },
-      template: template({ ...options, pod }, spread(selector, replicas)),
+      template: pod,
     },
   };
 }
 
-export function daemonSet(options: WorkloadOptions): DaemonSet {
+export function daemonSetOf({ name, namespace, labels, selector }: Named, pod: PodTemplate): DaemonSet {
   return {
     apiVersion: "apps/v1",
     kind: "DaemonSet",
-    metadata: metadata(options),
+    metadata: { name, namespace, labels },
     spec: {
-      selector: { matchLabels: { ...options.selector } },
+      selector: { matchLabels: { ...selector } },
       updateStrategy: { type: "RollingUpdate", rollingUpdate: { maxUnavailable: "10%" } },
-      template: template(options, {}),
+      template: pod,
     },
   };
 }
@@ -164,10 +180,6 @@ export function soonReplaced(placement: Placement): Placement {
 /** The Secrets with which the pod's images are pulled, as a field of its spec. */
 export function pulled(imagePullSecrets: readonly string[]): Partial<PodSpec> {
   return imagePullSecrets.length === 0 ? {} : { imagePullSecrets: imagePullSecrets.map((name) => ({ name })) };
-}
-
-function metadata({ name, namespace, labels }: WorkloadOptions) {
-  return { name, namespace, labels };
 }
 
 function template(options: WorkloadOptions, extra: Partial<PodSpec>): PodTemplate {

@@ -21,7 +21,10 @@ export const operatorAdmissionGuard: Component = {
   render: () => operatorAdmissionGuardObjects({ name: `${OPERATOR_NAME}-rights`, labels: {} }),
 };
 
-export function operatorAdmissionGuardObjects({ name, labels }: Pick<PolicyOptions, "name" | "labels">): KubeObject[] {
+export function operatorAdmissionGuardObjects({
+  name,
+  labels,
+}: Required<Pick<PolicyOptions, "name" | "labels">>): KubeObject[] {
   const match = (apiGroup: string, resource: string, ...operations: string[]) => ({
     apiGroups: [apiGroup],
     apiVersions: ["*"],
