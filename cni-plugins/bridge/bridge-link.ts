@@ -61,12 +61,12 @@ function newBridge({ call, config, node, onFailure }: Addition): Link {
   // From the start: it does not change with the ports, and other ADDs at the same time give the same one in their results.
   const mac = randomMacAddress(call.syscalls);
   const wanted = { name, mtu, mac, vlanFiltering: config.vlans !== undefined };
-  const [created, looked] = node.transact(getLink(createBridge(node.batch(), wanted), name));
+  const [created, found] = node.transact(getLink(createBridge(node.batch(), wanted), name));
   if (created?.error?.errno === EOPNOTSUPP && wanted.vlanFiltering) throw kernelLacksFiltering(created.error.message);
   if (created?.error !== undefined && created.error.errno !== EEXIST) throw created.error;
   const isOurs = created?.error === undefined;
   if (isOurs) onFailure("ensure the bridge", () => removeBridge(node, name, mac));
-  const bridge = isOurs ? linkOf(looked) : findBridge(node, name);
+  const bridge = isOurs ? linkOf(found) : findBridge(node, name);
   if (bridge === undefined) {
     throw new CniError(TRY_AGAIN_LATER, `bridge ${name} was deleted while it was being made: try again`);
   }

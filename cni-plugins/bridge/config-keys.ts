@@ -32,7 +32,7 @@ export function warnAboutKeys(config: ConfigObject, uses: KeysInUse, warn: Warn)
     if (++ignored <= IGNORED_NAMED) warn(text(), kind);
   };
   /** Whether one of the known keys has a value. */
-  const look = (values: Readonly<Record<string, unknown>>, path: string, known: readonly string[]): boolean => {
+  const visit = (values: Readonly<Record<string, unknown>>, path: string, known: readonly string[]): boolean => {
     let used = false;
     for (const key of Object.keys(values)) {
       if (knownKey(key, known) === undefined) ignore("unknown key", () => unknownKey(key, path, known));
@@ -47,11 +47,11 @@ export function warnAboutKeys(config: ConfigObject, uses: KeysInUse, warn: Warn)
       continue;
     }
     const value = config.raw(known);
-    if (known === "dns" && isObject(value)) look(value, "dns.", DNS_KEYS);
+    if (known === "dns" && isObject(value)) visit(value, "dns.", DNS_KEYS);
     else if (known === "vlanTrunk" && Array.isArray(value)) {
       for (const [i, entry] of value.entries()) {
         const path = `vlanTrunk[${i}]`;
-        if (isObject(entry) && !look(entry, `${path}.`, TRUNK_KEYS)) ignore("no VLAN", () => namesNoVlan(path, entry));
+        if (isObject(entry) && !visit(entry, `${path}.`, TRUNK_KEYS)) ignore("no VLAN", () => namesNoVlan(path, entry));
       }
     } else if (value !== undefined && value !== false) {
       const lacks = (needed: string) => warn(`"${key}" has no effect without ${needed}`, "no effect");

@@ -283,8 +283,8 @@ export class Replica {
       this.#events.event(regardingOf(vm), "Warning", "MACStartUnjudged", UNJUDGED);
     };
     const macsOfMachine = { cached: this.#caches.macsOfMachine, live: connections.macsOfMachine };
-    const looks = { namespaces, policyIn, ownersOf, hasReceived, macsOfMachine, networks };
-    return { ledger, starts, index, ...looks, onUnjudged, log };
+    const reads = { namespaces, policyIn, ownersOf, hasReceived, macsOfMachine, networks };
+    return { ledger, starts, index, ...reads, onUnjudged, log };
   }
 }
 

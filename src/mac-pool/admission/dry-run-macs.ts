@@ -37,9 +37,9 @@ export function dryRunMacs(source: Source, { pool, wantedInterfaces, listed }: W
     if (!isExcluded(mac)) macs.add(mac);
   }
   while (macs.size < wanted) {
-    const resting = pool.oldestQuarantined((mac) => isExcluded(mac) || macs.has(mac));
-    if (resting === undefined) return [];
-    macs.add(resting);
+    const quarantined = pool.oldestQuarantined((mac) => isExcluded(mac) || macs.has(mac));
+    if (quarantined === undefined) return [];
+    macs.add(quarantined);
   }
   return [...macs];
 }

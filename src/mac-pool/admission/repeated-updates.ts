@@ -76,7 +76,7 @@ export class RepeatedUpdates {
   ): Promise<Outcome | undefined> {
     const known = this.#known(request, wanted, pool);
     const fresh = known === undefined ? this.#near(request, wanted, pool) : undefined;
-    const mac = known ?? fresh ?? this.#resting(request, wanted, pool);
+    const mac = known ?? fresh ?? this.#quarantined(request, wanted, pool);
     if (mac === undefined) return undefined;
     const { store, index } = this.#options;
     try {
@@ -134,7 +134,7 @@ export class RepeatedUpdates {
   }
 
   /** Nothing is free: the address that has rested longest, which is the same for all replicas. */
-  #resting(request: ClaimRequest, wanted: InterfaceRequest, pool: Pool): Mac | undefined {
+  #quarantined(request: ClaimRequest, wanted: InterfaceRequest, pool: Pool): Mac | undefined {
     const { index, clock } = this.#options;
     if (index.draw(pool, 0, clock.monotonicMs()) !== undefined) return undefined;
     const mac = pool.takeOldestQuarantined(excludedAddresses(request.listed, this.#options));

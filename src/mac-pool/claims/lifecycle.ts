@@ -20,9 +20,9 @@ export interface LifecycleInput {
   /** Whoever was admitted last may still be stored: those who are not seen stay owners. */
   readonly isAwaited: boolean;
   /** This process has seen everything since the claim was made, and no object with the address. */
-  readonly wasNeverHeld: boolean;
+  readonly wasNeverListed: boolean;
   /** The quarantine is over. */
-  readonly restOver: boolean;
+  readonly isQuarantineOver: boolean;
   readonly nowMs: number;
   readonly quarantineMs: number;
   /** How a claim is made for owners that have none; undefined: none is made. */
@@ -49,14 +49,15 @@ export function nextStep(input: LifecycleInput): LifecycleStep {
   if (status.phase === "Quarantined") {
     const owners = adopted();
     if (owners.length > 0) return { action: "update", claim: withStatus(claim, allocated(owners)) };
-    return input.restOver && observedOwners.length === 0 ? { action: "delete", claim, isLeak: false } : NONE;
+    return input.isQuarantineOver && observedOwners.length === 0 ? { action: "delete", claim, isLeak: false } : NONE;
   }
   const owners = ownersAfter(status.owners, observedOwners, input.isAwaited, nowMs);
   if (owners.length > 0 || input.isAwaited) {
     if (owners === status.owners) return NONE;
     return { action: "update", claim: withStatus(claim, allocated(owners)) };
   }
-  if (input.wasNeverHeld || input.quarantineMs === 0) return { action: "delete", claim, isLeak: input.wasNeverHeld };
+  if (input.wasNeverListed || input.quarantineMs === 0)
+    return { action: "delete", claim, isLeak: input.wasNeverListed };
   const until = new Date(nowMs + input.quarantineMs).toISOString();
   return { action: "update", claim: withStatus(claim, { phase: "Quarantined", owners: [], until }) };
 }

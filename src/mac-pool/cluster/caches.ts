@@ -96,10 +96,10 @@ export class Caches {
     });
     this.unstarted = new UnstartedMachines(this.machines);
     this.networks = new NetworkDomains({ ...parts, scopeIn: (namespace) => this.#scopeIn(namespace) });
-    const look = ({ spec }: MACPool): void => {
+    const needNetworks = ({ spec }: MACPool): void => {
       if (spec?.conflictScope === "Network") this.networks.need();
     };
-    this.pools.on({ add: look, update: look });
+    this.pools.on({ add: needNetworks, update: needNetworks });
   }
 
   /** Runs until the signal aborts. */

@@ -19,7 +19,7 @@ export class IndexFeed {
   readonly #problems = new Map<string, string>();
   readonly #shared = new SharedValues();
   readonly #clock: Clock;
-  #hasLooked = false;
+  #hasSearched = false;
   readonly #informers: Informers;
   readonly #isListed: (mac: Mac) => boolean;
 
@@ -81,8 +81,8 @@ export class IndexFeed {
 
   /** To be called when all objects are listed: until then nobody knows of a claim that was listed whether it is pending. */
   findPending(): void {
-    if (this.#hasLooked) return;
-    this.#hasLooked = true;
+    if (this.#hasSearched) return;
+    this.#hasSearched = true;
     for (const claim of this.#informers.claims.list()) {
       const mac = macOfClaimName(claim.metadata.name ?? "");
       const facts = mac === undefined ? undefined : this.index.claim(mac);

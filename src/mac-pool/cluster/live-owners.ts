@@ -21,7 +21,7 @@ export async function readLiveOwners(
   isUnstarted: (ref: ObjectReference) => boolean,
 ): Promise<readonly ObservedOwner[]> {
   const reader = new EvidenceReader(reads, mac, isUnstarted);
-  for (const ref of distinctNames(refs)) await reader.look(ref);
+  for (const ref of distinctNames(refs)) await reader.read(ref);
   return distinctOwnersSeen(reader.observedOwners);
 }
 
@@ -43,7 +43,7 @@ class EvidenceReader {
     this.#isUnstarted = isUnstarted;
   }
 
-  async look(ref: ObjectReference): Promise<void> {
+  async read(ref: ObjectReference): Promise<void> {
     if (ref.name === undefined) return this.#lookForPrefix(ref);
     const named = { name: ref.name, namespace: ref.namespace };
     if (ref.kind === "Pod") {

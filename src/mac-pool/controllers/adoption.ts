@@ -46,13 +46,13 @@ export class Adoption {
     this.#options = options;
   }
 
-  /** Undefined until somebody has looked. */
+  /** Undefined until this process has begun one. */
   progress(pool: string): AdoptionProgress | undefined {
     return this.#isKnown ? (this.#pools.get(pool)?.progress ?? NONE) : undefined;
   }
 
   /** All that is unclaimed now. */
-  look(unclaimed: Iterable<Unclaimed>): void {
+  begin(unclaimed: Iterable<Unclaimed>): void {
     const { clock, log } = this.#options;
     const known = new Set(this.#waiting.keys());
     this.#isKnown = true;

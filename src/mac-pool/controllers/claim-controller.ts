@@ -23,16 +23,16 @@ import { distinctOwnersSeen } from "../objects/listed-macs.ts";
 import { type Adoption, adoptionOf, unclaimedIn } from "./adoption.ts";
 import { ClaimTriggers } from "./claim-triggers.ts";
 import { whileFollowing } from "./following.ts";
-import { quarantineOf, Rests } from "./rests.ts";
+import { QuarantineTimers, quarantineOf } from "./quarantine-timers.ts";
 
 const CONCURRENCY = 24;
 /** Nobody waits for the release of an address, and thousands can fall due at once. */
 const RELEASES = 2;
-/** How often every claim is looked at again, in case an event was missed. */
+/** How often every claim is reconciled again, in case an event was missed. */
 const SWEEP_MS = 600_000;
 /** How often claims are looked for whose objects have not come in time. */
 const OVERDUE_CHECK_MS = 5_000;
-/** How soon a release that waits for a live object is looked at again, in case its event never comes. */
+/** How soon a release that waits for a live object is checked again, in case its event never comes. */
 const HELD_ELSEWHERE_MS = 30_000;
 
 export interface ClaimControllerOptions {
@@ -64,12 +64,12 @@ export class ClaimController {
   readonly #releases: Controller;
   readonly #left = new Map<string, Set<string>>();
   readonly #triggers: ClaimTriggers;
-  readonly #rests: Rests;
+  readonly #quarantines: QuarantineTimers;
 
   constructor(options: ClaimControllerOptions) {
     this.#options = options;
     const { clock, log, metrics, random } = options;
-    this.#rests = new Rests(options.caches.index, clock);
+    this.#quarantines = new QuarantineTimers(options.caches.index, clock);
     const shared = { clock, log, metrics, ...(random && { random }) };
     this.#controller = new Controller({
       ...shared,
@@ -84,10 +84,10 @@ export class ClaimController {
       reconcile: (owner, context) => this.#release(owner, context),
     });
     const { caches, adoption } = options;
-    const look = (): void => {
-      if (caches.hasSynced) adoption.look(unclaimedIn(caches));
+    const adopt = (): void => {
+      if (caches.hasSynced) adoption.begin(unclaimedIn(caches));
     };
-    this.#triggers = new ClaimTriggers(caches, (claim) => this.#controller.enqueue(claim), look);
+    this.#triggers = new ClaimTriggers(caches, (claim) => this.#controller.enqueue(claim), adopt);
   }
 
   /** Runs until the signal aborts, then resolves once nothing is being written any more. Can be run once. */
@@ -95,19 +95,19 @@ export class ClaimController {
     const { caches, adoption } = this.#options;
     const stops = this.#triggers.start();
     await whileFollowing(caches, signal, stops, () => {
-      adoption.look(unclaimedIn(caches));
-      const looks = [this.#every(SWEEP_MS, () => this.#triggers.all(), signal)];
-      looks.push(
+      adoption.begin(unclaimedIn(caches));
+      const tasks = [this.#every(SWEEP_MS, () => this.#triggers.all(), signal)];
+      tasks.push(
         this.#every(OVERDUE_CHECK_MS, () => this.#triggers.overdue(this.#options.clock.monotonicMs()), signal),
       );
-      return Promise.all([this.#controller.run(signal), this.#releases.run(signal), ...looks]);
+      return Promise.all([this.#controller.run(signal), this.#releases.run(signal), ...tasks]);
     });
   }
 
-  async #every(ms: number, look: () => void, signal: AbortSignal): Promise<void> {
+  async #every(ms: number, action: () => void, signal: AbortSignal): Promise<void> {
     for (;;) {
       await this.#options.clock.sleep(ms, signal);
-      look();
+      action();
     }
   }
 
@@ -122,14 +122,14 @@ export class ClaimController {
     if (mac === undefined) return {};
     const claim = caches.claims.get(key);
     const observedOwners = caches.observedOwners(mac);
-    const restMs = this.#rests.leftMs(key, claim, mac);
+    const quarantineLeftMs = this.#quarantines.leftMs(key, claim, mac);
     if (claim === undefined) return this.#adopt(key, mac, observedOwners, { signal, log });
     adoption.settle(key);
     const nowMs = clock.monotonicMs();
     const admission = caches.admissions.of(mac, nowMs);
     const isAwaited = admission !== undefined && !hasCome(admission);
-    const laterMs = restMs || (isAwaited ? caches.admissions.leftMs(mac, nowMs) : undefined);
-    if (restMs !== 0 && isSettled(claim, distinctOwnersSeen(observedOwners), isAwaited)) {
+    const laterMs = quarantineLeftMs || (isAwaited ? caches.admissions.leftMs(mac, nowMs) : undefined);
+    if (quarantineLeftMs !== 0 && isSettled(claim, distinctOwnersSeen(observedOwners), isAwaited)) {
       if (isAwaited) await this.#confirm(admission, claim, observedOwners);
       return { requeueAfterMs: laterMs };
     }
@@ -149,8 +149,8 @@ export class ClaimController {
       observedOwners: live,
       isAwaited,
       // Its object may have been gone before the claim was known.
-      wasNeverHeld: !caches.admissions.hasArrival(mac) && caches.index.pending.wasNeverListed(mac),
-      restOver: restMs === 0,
+      wasNeverListed: !caches.admissions.hasArrival(mac) && caches.index.pending.wasNeverListed(mac),
+      isQuarantineOver: quarantineLeftMs === 0,
       nowMs: clock.now(),
       quarantineMs: quarantineOf(caches.index, claim, mac),
       adoptAs: undefined,
@@ -164,17 +164,18 @@ export class ClaimController {
     this.#left.set(owner, (this.#left.get(owner) ?? new Set()).add(claim));
   }
 
-  /** The claims of one owner are looked at together, so that it is read once for all of them. */
+  /** The claims of one owner are reconciled together, so that it is read once for all of them. */
   async #release(owner: string, context: ReconcileContext): Promise<void> {
     const claims = [...(this.#left.get(owner) ?? [])];
     this.#left.delete(owner);
-    const looks = await Promise.allSettled(claims.map((claim) => this.#reconcile(claim, context, false)));
-    for (const [index, look] of looks.entries()) {
+    const outcomes = await Promise.allSettled(claims.map((claim) => this.#reconcile(claim, context, false)));
+    for (const [index, outcome] of outcomes.entries()) {
       const claim = claims[index] ?? "";
-      if (look.status === "rejected") this.#leave(claim, owner);
-      else if (look.value.requeueAfterMs !== undefined) this.#controller.enqueueAfter(claim, look.value.requeueAfterMs);
+      if (outcome.status === "rejected") this.#leave(claim, owner);
+      else if (outcome.value.requeueAfterMs !== undefined)
+        this.#controller.enqueueAfter(claim, outcome.value.requeueAfterMs);
     }
-    for (const look of looks) if (look.status === "rejected") throw look.reason;
+    for (const outcome of outcomes) if (outcome.status === "rejected") throw outcome.reason;
   }
 
   /** Whether the pod that was admitted has come, so that its address need not wait once it is gone. */
@@ -200,7 +201,7 @@ export class ClaimController {
       observedOwners.filter(({ countsAsOwner }) => countsAsOwner),
       caches,
     );
-    const nothing = { isAwaited: false, wasNeverHeld: false, restOver: false, quarantineMs: 0 };
+    const nothing = { isAwaited: false, wasNeverListed: false, isQuarantineOver: false, quarantineMs: 0 };
     const input = { mac, claim: undefined, observedOwners: distinctOwnersSeen(observedOwners), nowMs: clock.now() };
     const step = nextStep({ ...input, adoptAs, ...nothing });
     // Not when its event is here: that waits behind thousands of claims that are not made yet.

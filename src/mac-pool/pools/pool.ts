@@ -61,7 +61,7 @@ export class Pool {
   #settings: PoolSettings;
   readonly #space: FreeSpace;
   /** Quarantined addresses, without those that a request is taking over. */
-  readonly #resting = new ExpiryQueue<Mac>();
+  readonly #quarantineQueue = new ExpiryQueue<Mac>();
   #used = 0;
   #pending = 0;
   #quarantined = 0;
@@ -131,29 +131,29 @@ export class Pool {
     return undefined;
   }
 
-  /** The quarantined address that has rested longest, but for those. */
+  /** The address that has been quarantined longest, but for those. */
   oldestQuarantined(isExcluded: (mac: Mac) => boolean): Mac | undefined {
     const mac = this.takeOldestQuarantined(isExcluded);
-    if (mac !== undefined) this.#resting.set(mac, 0);
+    if (mac !== undefined) this.#quarantineQueue.set(mac, 0);
     return mac;
   }
 
   /** The same, not offered to others any more unless its claim turns up quarantined again. */
   takeOldestQuarantined(isExcluded: (mac: Mac) => boolean = () => false): Mac | undefined {
     const skipped: Mac[] = [];
-    let mac = this.#resting.oldest();
-    for (; mac !== undefined && isExcluded(mac); mac = this.#resting.oldest()) {
+    let mac = this.#quarantineQueue.oldest();
+    for (; mac !== undefined && isExcluded(mac); mac = this.#quarantineQueue.oldest()) {
       skipped.push(mac);
-      this.#resting.delete(mac);
+      this.#quarantineQueue.delete(mac);
     }
-    if (mac !== undefined) this.#resting.delete(mac);
-    for (const other of skipped) this.#resting.set(other, 0);
+    if (mac !== undefined) this.#quarantineQueue.delete(mac);
+    for (const other of skipped) this.#quarantineQueue.set(other, 0);
     return mac;
   }
 
   /** Undoes takeOldestQuarantined where nothing was written. */
   offerQuarantined(mac: Mac, claim: ClaimFacts): void {
-    if (claim.isQuarantined && this.has(mac)) this.#resting.set(mac, claim.untilMs);
+    if (claim.isQuarantined && this.has(mac)) this.#quarantineQueue.set(mac, claim.untilMs);
   }
 
   /** An address begins or ends to wait for its object; addresses outside are ignored. */
@@ -182,7 +182,7 @@ export class Pool {
 
   uncount(mac: Mac, claim: ClaimFacts): void {
     this.#tally(mac, claim, -1);
-    this.#resting.delete(mac);
+    this.#quarantineQueue.delete(mac);
   }
 
   /** Whether the claim counts for this pool: by its address, or else by its name. */

@@ -131,11 +131,11 @@ describe("an object that asks for any address", () => {
   it("does not get it either when only released addresses are left, or by an update that is reviewed again", async () => {
     const { store, ledger, index } = bed("Warn", undefined, 4);
     const until = "2026-01-01T00:00:00Z";
-    const resting = { phase: "Quarantined" as const, owners: [], until };
+    const quarantined = { phase: "Quarantined" as const, owners: [], until };
     for (const offset of [0, 1, 2, 3]) {
       const facts = { isQuarantined: true, pool: "default", ownerCount: 0, namespaces: [], untilMs: offset };
       index.setClaim(mac(offset), facts);
-      await store.create(newClaim(mac(offset), { pool: "default", origin: "automatic" }, resting));
+      await store.create(newClaim(mac(offset), { pool: "default", origin: "automatic" }, quarantined));
     }
     report(index, mac(0), HOST);
     expect(macsOf(await ledger.claim(request(index, "a", [undefined], true)))).toEqual([formatMac(mac(1))]);

@@ -165,8 +165,8 @@ describe("a request for an address that has a claim", () => {
   });
 
   it("takes over an address that rests", () => {
-    const resting = claim({ phase: "Quarantined", owners: [], until: "2026-01-01T00:00:30.000Z" });
-    expect(decide(resting, ask({ name: "next" }))).toMatchObject({
+    const quarantined = claim({ phase: "Quarantined", owners: [], until: "2026-01-01T00:00:30.000Z" });
+    expect(decide(quarantined, ask({ name: "next" }))).toMatchObject({
       phase: "Allocated",
       owners: [{ name: "next" }],
     });

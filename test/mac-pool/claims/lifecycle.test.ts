@@ -70,7 +70,7 @@ describe("a claim whose owner does not list the address", () => {
   });
 
   it("is deleted at once where nobody ever had the address, and where addresses need no rest", () => {
-    expect(step(allocatedTo(owner()), [], { wasNeverHeld: true })).toMatchObject({ action: "delete", isLeak: true });
+    expect(step(allocatedTo(owner()), [], { wasNeverListed: true })).toMatchObject({ action: "delete", isLeak: true });
     expect(step(allocatedTo(owner()), [], { quarantineMs: 0 })).toMatchObject({ action: "delete", isLeak: false });
   });
 
@@ -131,17 +131,17 @@ describe("a claim of several owners", () => {
 });
 
 describe("an address that rests", () => {
-  const resting = claim({ phase: "Quarantined", owners: [], until: SINCE });
+  const quarantined = claim({ phase: "Quarantined", owners: [], until: SINCE });
 
   it("is freed when its rest is over and nothing has it", () => {
-    expect(step(resting, [])).toEqual(NONE);
-    expect(step(resting, [], { restOver: true })).toMatchObject({ action: "delete", isLeak: false });
+    expect(step(quarantined, [])).toEqual(NONE);
+    expect(step(quarantined, [], { isQuarantineOver: true })).toMatchObject({ action: "delete", isLeak: false });
     const launcher = observed({ uid: undefined, countsAsOwner: false });
-    expect(step(resting, [launcher], { restOver: true })).toEqual(NONE);
+    expect(step(quarantined, [launcher], { isQuarantineOver: true })).toEqual(NONE);
   });
 
   it("is allocated again when somebody turns out to have it", () => {
-    expect(step(resting, [observed()], { restOver: true })).toMatchObject({
+    expect(step(quarantined, [observed()], { isQuarantineOver: true })).toMatchObject({
       phase: "Allocated",
       owners: [{ name: "web" }],
     });
@@ -167,7 +167,7 @@ describe("live reads", () => {
     expect(settled(allocatedTo(owner()), [], true)).toBe(true);
     expect(settled(allocatedTo(owner()), [observed({ name: "db" })], true)).toBe(false);
     expect(settled(allocatedTo(), [])).toBe(false);
-    const resting = claim({ phase: "Quarantined", owners: [] });
-    expect([settled(resting, []), settled(resting, [observed()])]).toEqual([true, false]);
+    const quarantined = claim({ phase: "Quarantined", owners: [] });
+    expect([settled(quarantined, []), settled(quarantined, [observed()])]).toEqual([true, false]);
   });
 });

@@ -26,7 +26,7 @@ function bed() {
 
 const next = (made: MACClaim): MACClaim => ({ ...made, metadata: { ...made.metadata, generation: 2 } });
 const gone = (informer: Told): void => informer.delete("web");
-const resting = claim({ phase: "Quarantined", owners: [] });
+const quarantined = claim({ phase: "Quarantined", owners: [] });
 const renewed = allocatedTo(owner({ since: "2026-01-01T00:00:00.000Z" }));
 
 describe("a claim", () => {
@@ -47,7 +47,7 @@ describe("a claim", () => {
     expect(phase()).toBe("bound");
     const other = bed();
     other.claims.set(allocatedTo(owner()));
-    other.claims.set(resting);
+    other.claims.set(quarantined);
     expect(other.phase()).toBe("bound");
   });
 

@@ -18,7 +18,7 @@ const unclaimed = (owner: string, ...claims: string[]): Unclaimed[] =>
 it("counts an object once all of its addresses have a claim", () => {
   const { adoption } = bed();
   expect(adoption.progress("default")).toBeUndefined();
-  adoption.look([...unclaimed("a", "1", "2"), ...unclaimed("b", "2")]);
+  adoption.begin([...unclaimed("a", "1", "2"), ...unclaimed("b", "2")]);
   adoption.settle("1");
   expect(adoption.progress("default")).toMatchObject({ owners: 2, adopted: 0 });
   adoption.settle("2");
@@ -29,21 +29,21 @@ it("counts an object once all of its addresses have a claim", () => {
 
 it("goes on with what comes in meanwhile, and begins anew after the end", () => {
   const { adoption, told } = bed();
-  adoption.look(unclaimed("a", "1"));
-  adoption.look([...unclaimed("a", "1"), ...unclaimed("b", "2")]);
+  adoption.begin(unclaimed("a", "1"));
+  adoption.begin([...unclaimed("a", "1"), ...unclaimed("b", "2")]);
   expect(told.at(-1)).toMatchObject({ owners: 2, adopted: 0 });
   adoption.settle("1");
   adoption.settle("2");
-  adoption.look([]);
+  adoption.begin([]);
   expect(adoption.progress("default")).toMatchObject({ owners: 2, adopted: 2 });
-  adoption.look(unclaimed("c", "3"));
+  adoption.begin(unclaimed("c", "3"));
   expect(adoption.progress("default")).toMatchObject({ owners: 1, adopted: 0 });
 });
 
 it("writes to the log when it begins, every ten seconds at most, and at the end with the seconds", async () => {
   const { adoption, clock, lines } = bed();
   const claims = Array.from({ length: 100 }, (_, number) => String(number));
-  adoption.look(claims.flatMap((claim) => unclaimed(claim, claim)));
+  adoption.begin(claims.flatMap((claim) => unclaimed(claim, claim)));
   for (const claim of claims) {
     await clock.advance(250);
     adoption.settle(claim);

@@ -136,8 +136,8 @@ async function settle(bed: PoolBed, auditor: Auditor): Promise<string[]> {
     ];
     if (left.length === 0 || performance.now() > endMs) return left;
     // What still gets less is slow, as a busy machine is, and no leak. A claim goes in two steps, and all may take the first one first.
-    const resting = orphans.filter(([, phase]) => phase === "Quarantined").length;
-    const steps = 2 * left.length - resting;
+    const quarantined = orphans.filter(([, phase]) => phase === "Quarantined").length;
+    const steps = 2 * left.length - quarantined;
     if (steps < least) endMs = Math.max(endMs, performance.now() + STALL_MS);
     least = Math.min(least, steps);
     await new Promise((resolve) => setTimeout(resolve, SETTLE_POLL_MS));

@@ -79,11 +79,11 @@ export class ClaimQueries {
     for (let next: Mac | undefined = 0 as Mac; next !== undefined; ) {
       const order = only === undefined ? this.#catalog.claims : this.#catalog.claimsIn(only);
       const found: MACClaim[] = [];
-      let looked = 0;
+      let scanned = 0;
       const from: Mac = next;
       next = undefined;
       order.scan(from, (claim, mac) => {
-        if (looked++ >= PIECE) next = mac;
+        if (scanned++ >= PIECE) next = mac;
         else if (test(claim)) found.push(claim);
         return next === undefined;
       });

@@ -11,7 +11,7 @@ import type { ObjectReference } from "../../claims/owner.ts";
 import type { CachedOwner, Caches } from "../../cluster/caches.ts";
 import { adoptionOf } from "../../controllers/adoption.ts";
 import { hostConflictAt } from "../../controllers/host-conflicts.ts";
-import { quarantineOf } from "../../controllers/rests.ts";
+import { quarantineOf } from "../../controllers/quarantine-timers.ts";
 import { interfacesLeftBehind } from "../../objects/running.ts";
 import { describeFull, MORE_ADDRESSES } from "../../pools/pool-fullness.ts";
 import { AnswerCache } from "../rest/ttl-cache.ts";
@@ -67,20 +67,20 @@ export class ConsistencyQuery {
       if (!hasLeader) note(NO_LEADER);
       for (const finding of this.#pools()) note(finding);
     }
-    let looked = 0;
+    let scanned = 0;
     for (const mac of this.#caches.index.hosts.macs()) {
       const finding = this.#hostConflict(mac, scope);
       if (finding !== undefined) note(finding);
-      if (++looked % SLICE === 0) await yieldToOthers();
+      if (++scanned % SLICE === 0) await yieldToOthers();
     }
     const claims = scope.namespace === undefined ? this.#catalog.claims : this.#catalog.claimsIn(scope.namespace);
     const nowMs = this.#clock.now();
     for (let next: Mac | undefined = 0 as Mac; next !== undefined; ) {
       const from: Mac = next;
       next = undefined;
-      looked = 0;
+      scanned = 0;
       claims.scan(from, (claim, mac) => {
-        if (looked++ >= SLICE) next = mac;
+        if (scanned++ >= SLICE) next = mac;
         else {
           const finding = this.#ofClaim(claim, mac, scope, nowMs);
           if (finding !== undefined) note(finding);
@@ -89,14 +89,14 @@ export class ConsistencyQuery {
       });
       await yieldToOthers();
     }
-    looked = 0;
+    scanned = 0;
     for (const { mac, owner } of this.#caches.listed()) {
-      if (++looked % SLICE === 0) await yieldToOthers();
+      if (++scanned % SLICE === 0) await yieldToOthers();
       const finding = this.#unclaimed(mac, owner, scope);
       if (finding !== undefined) note(finding);
     }
     for (const pod of this.#caches.pods.list()) {
-      if (++looked % SLICE === 0) await yieldToOthers();
+      if (++scanned % SLICE === 0) await yieldToOthers();
       for (const finding of leftBehind(pod, scope)) note(finding);
     }
     return { findings: found, total };

@@ -256,9 +256,9 @@ function closestName(text: string, names: Iterable<string>): string | undefined 
   if (text.length > MAX_CHARS) return undefined;
   let best: string | undefined;
   let least = Math.max(1, Math.floor(text.length / 3)) + 1;
-  let looked = 0;
+  let scanned = 0;
   for (const name of names) {
-    if (++looked > MAX_NAMES) break;
+    if (++scanned > MAX_NAMES) break;
     if (name.length > MAX_CHARS || Math.abs(name.length - text.length) >= least) continue;
     const distance = editDistance(text, name);
     if (distance < least) [best, least] = [name, distance];

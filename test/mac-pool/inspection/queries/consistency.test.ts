@@ -33,7 +33,7 @@ it("calls a claim overdue when a leader that began to count late is overdue, and
   const pools = { default: { ranges: [{ start: "02:5d:1c:00:00:00", end: "02:5d:1c:00:00:ff" }] } };
   const mac = (offset: number): Mac => (FIRST + offset) as Mac;
   const due = (seconds: number): string => new Date(clock.now() - seconds * 1000).toISOString();
-  const rests = (number: number, seconds: number) => {
+  const quarantines = (number: number, seconds: number) => {
     const claim = claimOf(mac(number), [], { phase: "Quarantined" });
     return { ...claim, status: { ...claim.status, until: due(seconds) } } as typeof claim;
   };
@@ -41,7 +41,7 @@ it("calls a claim overdue when a leader that began to count late is overdue, and
     const since = due(seconds + 120);
     return claimOf(mac(number), [owner("mine", `late-${number}`, { since })]);
   };
-  const claims = [rests(1, 119), rests(2, 121), waits(3, 179), waits(4, 181)];
+  const claims = [quarantines(1, 119), quarantines(2, 121), waits(3, 179), waits(4, 181)];
   await using bed = await InspectionBed.start({ pools, claims, clock });
   const { findings } = await bed.inspector.consistency(undefined, ALL);
   expect(findings.filter(({ mac: about }) => about !== undefined)).toMatchObject([

@@ -9,7 +9,7 @@ import type { PoolIndex } from "../pools/pool-index.ts";
  * How long addresses rest in quarantine, counted from when this process first saw that they do and by the monotonic clock: the
  * time in the claim is another machine's.
  */
-export class Rests {
+export class QuarantineTimers {
   readonly #index: PoolIndex;
   readonly #clock: Clock;
   readonly #began = new Map<string, { readonly until: string; readonly atMs: number }>();
