@@ -2,18 +2,22 @@ import { type Mac, macOfClaimName } from "../api/mac.ts";
 import type { MACClaim } from "../api/mac-claim.ts";
 import type { ConflictPolicy } from "../api/mac-pool.ts";
 import type { KubeClient } from "../kube/client/client.ts";
+import type { KubeObject } from "../kube/client/resource.ts";
 import type { Clock } from "../kube/clock.ts";
+import { at } from "../kube/json-path.ts";
 import { type NamespaceLabels, namespaceLabels } from "./admission/namespace-labels.ts";
 import { apiClaimStore, type ClaimStore } from "./claims/claim-store.ts";
-import type { ObjectReference, ObservedOwner } from "./claims/owner.ts";
+import { isSameObject, type ObjectReference, type ObservedOwner } from "./claims/owner.ts";
 import type { Caches } from "./cluster/caches.ts";
-import { hasReceived, isReceiver, macsOfMachine } from "./cluster/live-machine.ts";
 import { readLiveOwners } from "./cluster/live-owners.ts";
 import type { LiveReads } from "./cluster/live-reads.ts";
 import type { Networks } from "./cluster/network-domains.ts";
 import type { Admission } from "./cluster/pending-admissions.ts";
-import { isRunning, type RunningQuery } from "./cluster/running-owner.ts";
-import { type AttachedMac, machineMacs } from "./objects/listed-macs.ts";
+import { isRunning, type RunningQuery, readObject } from "./cluster/running-owner.ts";
+import { isReceiver } from "./objects/guest-changes.ts";
+import { KINDS } from "./objects/kinds.ts";
+import { type AttachedMac, attachedMacs, instanceOwner, machineMacs, referenceOf } from "./objects/listed-macs.ts";
+import { isFinished } from "./objects/pod-networks.ts";
 
 /** How the parts of a replica reach the cluster: each of these is a guard, without which duplicates or leaks come about. */
 export interface Connections {
@@ -64,8 +68,11 @@ export function connect(
       readLiveOwners(reads, mac, refs, (ref) => caches.unstarted.has(ref, claim, mac)),
     hasCome: caches.admissions.hasCome,
     isRunning: (owner, query) => isRunning(client, owner, query),
-    macsOfMachine: (vm, signal) => macsOfMachine(client, vm, signal),
-    isReceiver: (vm, signal) => isReceiver(client, vm, signal),
+    macsOfMachine: async (vm, signal) => {
+      const machine = await readMachine(client, vm, signal);
+      return machine && attachedMacs(machine);
+    },
+    isReceiver: async (vm, signal) => isReceiver(await readMachine(client, vm, signal)),
     hasReceived: (vm, signal) => hasReceived(client, vm, signal),
     namespaces: namespaceLabels(client, caches.namespaces),
     policyIn: caches.policyIn,
@@ -73,6 +80,24 @@ export function connect(
     networks: caches.networks,
     addressesOfInterface: (vm, interfaceName) => addressesOfInterface(caches, vm, interfaceName),
   };
+}
+
+/** Undefined when there is no such VM. */
+async function readMachine(
+  client: KubeClient,
+  vm: ObjectReference,
+  signal: AbortSignal,
+): Promise<KubeObject | undefined> {
+  const machine = await readObject(client, KINDS.virtualMachines, vm, signal);
+  return machine && isSameObject(referenceOf("VirtualMachine", machine), vm) ? machine : undefined;
+}
+
+/** Whether the VM has received another one: virt-controller says so in its instance, which tenants can't write. */
+async function hasReceived(client: KubeClient, vm: ObjectReference, signal: AbortSignal): Promise<boolean> {
+  const instance = await readObject(client, KINDS.instances, vm, signal);
+  if (instance === undefined || isFinished(instance) || !isSameObject(instanceOwner(instance), vm)) return false;
+  const migration = at(instance, "status", "migrationState");
+  return at(migration, "completed") === true && at(migration, "failed") !== true;
 }
 
 /** Addresses that an interface of a VM has, or may get by an update that is under way. */

@@ -1,9 +1,9 @@
+import type { HostInterface } from "../../api/host-interfaces.ts";
 import type { Mac } from "../../api/mac.ts";
 import type { ShownPhase } from "../../api/mac-claim.ts";
 import { OBJECT_OPT_OUT_LABEL } from "../../api/mac-pool-scope.ts";
 import { DEFAULT_MAC_POOL } from "../../api/names.ts";
 import { PENDING_MS, RESERVATION_MS } from "../claims/limits.ts";
-import { HostAddresses } from "./host-addresses.ts";
 import { selectorMatches } from "./label-selector.ts";
 import { NamespaceCounts } from "./namespace-counts.ts";
 import { PendingClaims } from "./pending-claims.ts";
@@ -217,3 +217,40 @@ function isOlder({ name, settings }: Pool, other: Pool): boolean {
   const { createdAtMs } = other.settings;
   return settings.createdAtMs < createdAtMs || (settings.createdAtMs === createdAtMs && name < other.name);
 }
+
+/** Addresses that nodes have on their own interfaces, as their markers report them. */
+class HostAddresses {
+  readonly #byNode = new Map<string, ReadonlyMap<Mac, string>>();
+  readonly #at = new Map<Mac, readonly HostInterface[]>();
+
+  /** The interfaces with the address, those of the node first that reported it first. */
+  at(mac: Mac): readonly HostInterface[] {
+    return this.#at.get(mac) ?? NOWHERE;
+  }
+
+  has(mac: Mac): boolean {
+    return this.#at.has(mac);
+  }
+
+  macs(): Iterable<Mac> {
+    return this.#at.keys();
+  }
+
+  /** Replaces what the node has: interfaces by their addresses. Returns the addresses that it has now or had before. */
+  set(node: string, addresses: ReadonlyMap<Mac, string>): readonly Mac[] {
+    const before = this.#byNode.get(node) ?? new Map<Mac, string>();
+    const concerned = [...new Set([...before.keys(), ...addresses.keys()])];
+    for (const mac of concerned) {
+      const others = this.at(mac).filter((other) => other.node !== node);
+      const name = addresses.get(mac);
+      const all = name === undefined ? others : [...others, { node, interface: name }];
+      if (all.length === 0) this.#at.delete(mac);
+      else this.#at.set(mac, all);
+    }
+    if (addresses.size === 0) this.#byNode.delete(node);
+    else this.#byNode.set(node, addresses);
+    return concerned;
+  }
+}
+
+const NOWHERE: readonly HostInterface[] = [];
