@@ -76,6 +76,7 @@ const layers: readonly Layer[] = [
     ours: [
       "src/api",
       "src/kube/client",
+      "src/kube/credentials",
       "src/nad-lint",
       INSPECTION_VIEWS,
       INSPECTION_EVENTS,

@@ -3,7 +3,7 @@
  * the API server call the webhooks.
  */
 import { KubeClient } from "../kube/client/client.ts";
-import { loadCredentials } from "../kube/client/credentials.ts";
+import { loadCredentials } from "../kube/credentials/credentials.ts";
 import { readPort, requireEnv, runProcess } from "../kube/process/process.ts";
 import { CertManager } from "./cert-manager.ts";
 import { parseWebhookConfigurationRefs, readIntervals } from "./configuration.ts";

@@ -1,6 +1,6 @@
 import { MAC_POOLS } from "../api/kinds.ts";
-import { kubeconfigNames } from "../kube/client/credentials.ts";
 import { type KubeObject, RESOURCES, type Resource } from "../kube/client/resource.ts";
+import { kubeconfigNames } from "../kube/credentials/credentials.ts";
 import type { CommandSpec } from "./command.ts";
 import {
   GLOBAL_OPTIONS,

@@ -12,7 +12,7 @@ import { serveMetrics } from "../certs/metrics-endpoint.ts";
 import { ProfiledTlsSource } from "../certs/profiled-tls-source.ts";
 import { SecretTlsSource } from "../certs/tls-source.ts";
 import { KubeClient } from "../kube/client/client.ts";
-import { loadCredentials } from "../kube/client/credentials.ts";
+import { loadCredentials } from "../kube/credentials/credentials.ts";
 import { readPort, requireEnv, runProcess } from "../kube/process/process.ts";
 import { RouteServer } from "../kube/server/route-server.ts";
 import { routeInjection } from "./injection-route.ts";

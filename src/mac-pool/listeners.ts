@@ -5,7 +5,7 @@ import { METRICS_PATH, MetricsAccess } from "../kube/access/metrics-access.ts";
 import { SubjectAccess } from "../kube/access/subject-access.ts";
 import { TokenReviews } from "../kube/access/token-review.ts";
 import type { KubeClient } from "../kube/client/client.ts";
-import type { Credentials } from "../kube/client/credentials.ts";
+import type { Credentials } from "../kube/credentials/credentials.ts";
 import type { Log } from "../kube/log.ts";
 import type { CertificateSource } from "../kube/server/certificate-source.ts";
 import { HttpServer } from "../kube/server/http-server.ts";

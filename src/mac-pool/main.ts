@@ -22,7 +22,7 @@ import { ClientAuthoritySource } from "../certs/client-authority-source.ts";
 import { ProfiledTlsSource } from "../certs/profiled-tls-source.ts";
 import { SecretTlsSource } from "../certs/tls-source.ts";
 import { KubeClient } from "../kube/client/client.ts";
-import { loadCredentials } from "../kube/client/credentials.ts";
+import { loadCredentials } from "../kube/credentials/credentials.ts";
 import { readPort, requireEnv, runProcess } from "../kube/process/process.ts";
 import { readPage } from "./inspection/rest/page.ts";
 import { Listeners, MAX_INSPECTION_CALLS } from "./listeners.ts";

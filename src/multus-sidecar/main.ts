@@ -10,8 +10,8 @@ import { decideAtShutdown, readLiveConfig } from "../api/component-state.ts";
 import { NETWORK_ADDONS_CONFIGS } from "../api/kinds.ts";
 import { NETWORK_ADDONS_CONFIG_NAME } from "../api/names.ts";
 import { KubeClient } from "../kube/client/client.ts";
-import { loadCredentials } from "../kube/client/credentials.ts";
 import { systemClock } from "../kube/clock.ts";
+import { loadCredentials } from "../kube/credentials/credentials.ts";
 import { readPort, requireEnv, runProcess } from "../kube/process/process.ts";
 import { isConfigured, removeConfig, removeLeftovers } from "./leftovers.ts";
 

@@ -12,7 +12,7 @@ import { DEFAULT_IMAGE } from "../api/image.ts";
 import { DEFAULT_NAMESPACE, OPERATOR_NAME, PRODUCT_VERSION } from "../api/names.ts";
 import { ProfiledMetrics } from "../certs/profiled-metrics.ts";
 import { KubeClient } from "../kube/client/client.ts";
-import { loadCredentials } from "../kube/client/credentials.ts";
+import { loadCredentials } from "../kube/credentials/credentials.ts";
 import { type Environment, readEnv, readPort, runProcess } from "../kube/process/process.ts";
 import { COMPONENT_IMAGES, type ComponentImages } from "./config/component-images.ts";
 import { DEFAULT_MONITORING, type OperatorSettings, POD_TROUBLE_DEADLINE_SECONDS } from "./config/settings.ts";

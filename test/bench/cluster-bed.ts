@@ -14,8 +14,8 @@ import type { NetworkAddonsConfig } from "../../src/api/network-addons-config.ts
 import { isNotFound } from "../../src/kube/client/api-error.ts";
 import type { DaemonSet } from "../../src/kube/client/built-in-kinds.ts";
 import { KubeClient } from "../../src/kube/client/client.ts";
-import { credentialsFromKubeconfig } from "../../src/kube/client/credentials.ts";
 import { RESOURCES, type Resource } from "../../src/kube/client/resource.ts";
+import { credentialsFromKubeconfig } from "../../src/kube/credentials/credentials.ts";
 import { LEASE_NAME } from "../../src/mac-pool/replica.ts";
 import { type Cluster, startCluster } from "../cluster/cluster.ts";
 import { fillCompileCache } from "../cluster/compile-cache.ts";

@@ -4,7 +4,7 @@
  */
 import { type Mac, parseMac } from "../../src/api/mac.ts";
 import { KubeClient } from "../../src/kube/client/client.ts";
-import { credentialsFromKubeconfig } from "../../src/kube/client/credentials.ts";
+import { credentialsFromKubeconfig } from "../../src/kube/credentials/credentials.ts";
 import { allocated, newClaim } from "../../src/mac-pool/claims/claim.ts";
 import { KINDS } from "../../src/mac-pool/objects/kinds.ts";
 import { admissionReview, Caller, virtualMachine } from "./mac-pool-calls.ts";

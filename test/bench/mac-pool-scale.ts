@@ -1,6 +1,6 @@
 import { formatMac, type Mac } from "../../src/api/mac.ts";
 import { KubeClient } from "../../src/kube/client/client.ts";
-import { credentialsFromKubeconfig } from "../../src/kube/client/credentials.ts";
+import { credentialsFromKubeconfig } from "../../src/kube/credentials/credentials.ts";
 import { newClaim } from "../../src/mac-pool/claims/claim.ts";
 import { KINDS } from "../../src/mac-pool/objects/kinds.ts";
 import { MANAGER_ACCOUNT } from "../../src/operator/components/kube-mac-pool-access.ts";

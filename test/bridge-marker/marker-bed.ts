@@ -6,8 +6,8 @@ import { isDeepStrictEqual } from "node:util";
 import { NODE_MACS_CRD } from "../../src/api/crds.ts";
 import { BRIDGE_MARKER } from "../../src/api/names.ts";
 import { KubeClient } from "../../src/kube/client/client.ts";
-import { credentialsFromKubeconfig } from "../../src/kube/client/credentials.ts";
 import { type KubeObject, RESOURCES } from "../../src/kube/client/resource.ts";
+import { credentialsFromKubeconfig } from "../../src/kube/credentials/credentials.ts";
 import { renderEverything } from "../../src/operator/components/registry.ts";
 import { DEFAULT_SETTINGS } from "../../src/operator/config/settings.ts";
 import {

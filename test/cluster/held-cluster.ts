@@ -9,7 +9,7 @@ import { rm, writeFile } from "node:fs/promises";
 import { createServer, type Server } from "node:net";
 import { join } from "node:path";
 import { KubeClient } from "../../src/kube/client/client.ts";
-import { credentialsFromKubeconfig } from "../../src/kube/client/credentials.ts";
+import { credentialsFromKubeconfig } from "../../src/kube/credentials/credentials.ts";
 import { Caller, handOver, type Methods } from "./channel.ts";
 import { type CommandResult, outputOf, runCommand } from "./command.ts";
 import { Component, throwUncaught } from "./control-plane/component.ts";

@@ -6,8 +6,8 @@ import {
   NAD_RESOURCE_NAME_ANNOTATION,
 } from "../../src/api/names.ts";
 import { KubeClient } from "../../src/kube/client/client.ts";
-import { credentialsFromKubeconfig } from "../../src/kube/client/credentials.ts";
 import { RESOURCES } from "../../src/kube/client/resource.ts";
+import { credentialsFromKubeconfig } from "../../src/kube/credentials/credentials.ts";
 import { nadCrd } from "../cluster/multus/nad-crd.ts";
 import { InjectorBed } from "./injector-bed.ts";
 

@@ -8,8 +8,8 @@ import {
   formatFormerCniBinDirs,
 } from "../../src/api/former-cni-bin-dirs.ts";
 import { KubeClient } from "../../src/kube/client/client.ts";
-import { credentialsFromKubeconfig } from "../../src/kube/client/credentials.ts";
 import { RESOURCES } from "../../src/kube/client/resource.ts";
+import { credentialsFromKubeconfig } from "../../src/kube/credentials/credentials.ts";
 import { ASK_WHO_MAY, READ_CONFIG, rule } from "../../src/operator/manifests/rbac.ts";
 import { runCommand } from "../cluster/command.ts";
 import { type ControlPlane, startControlPlane } from "../cluster/control-plane/control-plane.ts";

@@ -1,8 +1,8 @@
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import type { KubeClient } from "../../src/kube/client/client.ts";
-import { SERVICE_ACCOUNT_DIRECTORY } from "../../src/kube/client/credentials.ts";
 import { RESOURCES } from "../../src/kube/client/resource.ts";
+import { SERVICE_ACCOUNT_DIRECTORY } from "../../src/kube/credentials/credentials.ts";
 import type { ControlPlaneAccess } from "../cluster/control-plane/access.ts";
 
 /** As long as the longest of these tests, with ten thousand reviews of a megabyte. */

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { KubeClient } from "../../src/kube/client/client.ts";
-import { credentialsFromKubeconfig } from "../../src/kube/client/credentials.ts";
+import { credentialsFromKubeconfig } from "../../src/kube/credentials/credentials.ts";
 import { KINDS } from "../../src/mac-pool/objects/kinds.ts";
 import { startControlPlane } from "../cluster/control-plane/control-plane.ts";
 import { bindClusterRole, group } from "../support/rights.ts";

@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { OPERATOR_NAME } from "../../src/api/names.ts";
 import { KubeClient } from "../../src/kube/client/client.ts";
-import { credentialsFromKubeconfig } from "../../src/kube/client/credentials.ts";
 import { RESOURCES } from "../../src/kube/client/resource.ts";
+import { credentialsFromKubeconfig } from "../../src/kube/credentials/credentials.ts";
 import { DEFAULT_SETTINGS } from "../../src/operator/config/settings.ts";
 import { issueToken } from "../mac-pool/account.ts";
 import { tokenKubeconfig } from "../mac-pool/token-kubeconfig.ts";

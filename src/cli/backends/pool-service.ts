@@ -6,8 +6,8 @@ import {
 } from "../../api/names.ts";
 import { isForbidden, isNotFound } from "../../kube/client/api-error.ts";
 import type { KubeClient } from "../../kube/client/client.ts";
-import type { Credentials } from "../../kube/client/credentials.ts";
 import { type KubeObject, RESOURCES, type Resource } from "../../kube/client/resource.ts";
+import type { Credentials } from "../../kube/credentials/credentials.ts";
 import { ServiceUnavailable } from "./pool-backend.ts";
 
 /**

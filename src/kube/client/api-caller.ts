@@ -1,10 +1,10 @@
 import type { Registry } from "prom-client";
 import { type Clock, systemClock } from "../clock.ts";
+import type { Credentials } from "../credentials/credentials.ts";
 import { type Log, silentLog } from "../log.ts";
 import { type ApiError, apiErrorFrom, ConnectionError } from "./api-error.ts";
 import { type ClientMetrics, clientMetrics, NO_METRICS } from "./client-metrics.ts";
 import { collected, decompressed } from "./content-encoding.ts";
-import type { Credentials } from "./credentials.ts";
 import { deadline } from "./deadline.ts";
 import { nameOf } from "./paths.ts";
 import { type Attempts, retryDecision } from "./retry.ts";

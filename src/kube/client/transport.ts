@@ -1,7 +1,7 @@
 import type { Agent, ClientRequest, RequestOptions } from "node:http";
 import { type ConnectionOptions, createSecureContext } from "node:tls";
+import type { Credentials, TlsMaterial } from "../credentials/credentials.ts";
 import { ConnectionError } from "./api-error.ts";
-import type { Credentials, TlsMaterial } from "./credentials.ts";
 import { ResponseReader } from "./response-reader.ts";
 
 /** Not by `import`, for the reason in `../server/guarded-server.ts`. */

@@ -1,5 +1,5 @@
 import { KubeClient } from "../../../src/kube/client/client.ts";
-import type { Credentials } from "../../../src/kube/client/credentials.ts";
+import type { Credentials } from "../../../src/kube/credentials/credentials.ts";
 import type { NodeConfig } from "./node-config.ts";
 
 const userAgent = "process-node";

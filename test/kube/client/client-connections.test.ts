@@ -1,9 +1,9 @@
 import { describe, expect, test } from "vitest";
 import { ConnectionError } from "../../../src/kube/client/api-error.ts";
 import { KubeClient } from "../../../src/kube/client/client.ts";
-import type { Credentials } from "../../../src/kube/client/credentials.ts";
 import { RESOURCES } from "../../../src/kube/client/resource.ts";
 import { Transport } from "../../../src/kube/client/transport.ts";
+import type { Credentials } from "../../../src/kube/credentials/credentials.ts";
 import { eventually } from "../../support/eventually.ts";
 import { client, failure, get, PATH, REF, replaceClient, replaceServer, server } from "../support/client-bed.ts";
 import { settle } from "../support/manual-clock.ts";

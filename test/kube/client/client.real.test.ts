@@ -1,8 +1,8 @@
 import { beforeAll, describe, expect, test } from "vitest";
 import { isAlreadyExists, isConflict, isForbidden, isInvalid, isNotFound } from "../../../src/kube/client/api-error.ts";
 import { KubeClient } from "../../../src/kube/client/client.ts";
-import { credentialsFromKubeconfig } from "../../../src/kube/client/credentials.ts";
 import { RESOURCES } from "../../../src/kube/client/resource.ts";
+import { credentialsFromKubeconfig } from "../../../src/kube/credentials/credentials.ts";
 import { EventRecorder } from "../../../src/kube/events/event-recorder.ts";
 import { client, controlPlane } from "../../support/api-server-bed.ts";
 import { eventually } from "../../support/eventually.ts";

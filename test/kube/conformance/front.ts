@@ -5,7 +5,7 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { createServer, type Server } from "node:https";
 import type { AddressInfo, Socket } from "node:net";
-import type { Credentials, TlsMaterial } from "../../../src/kube/client/credentials.ts";
+import type { Credentials, TlsMaterial } from "../../../src/kube/credentials/credentials.ts";
 import { Authority } from "../../cluster/control-plane/authority.ts";
 import type { Backend, BackendAnswer } from "./backend.ts";
 

@@ -1,5 +1,5 @@
 import { Pool } from "undici";
-import { credentialsFromKubeconfig } from "../../../src/kube/client/credentials.ts";
+import { credentialsFromKubeconfig } from "../../../src/kube/credentials/credentials.ts";
 import type { ControlPlaneAccess } from "../../cluster/control-plane/access.ts";
 import { borrowControlPlane } from "../../support/borrowed-control-plane.ts";
 import { adminClient, installWidgets } from "../support/real-api-server.ts";

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { KubeClient } from "../../../src/kube/client/client.ts";
-import { credentialsFromKubeconfig } from "../../../src/kube/client/credentials.ts";
 import { RESOURCES } from "../../../src/kube/client/resource.ts";
+import { credentialsFromKubeconfig } from "../../../src/kube/credentials/credentials.ts";
 import { admissionHandler } from "../../../src/kube/server/admission-server.ts";
 import { RouteServer } from "../../../src/kube/server/route-server.ts";
 import type { ControlPlaneAccess } from "../../cluster/control-plane/access.ts";

@@ -1,6 +1,6 @@
 import { KubeClient } from "../../../src/kube/client/client.ts";
-import { credentialsFromKubeconfig } from "../../../src/kube/client/credentials.ts";
 import { defineResource, type KubeObject, RESOURCES } from "../../../src/kube/client/resource.ts";
+import { credentialsFromKubeconfig } from "../../../src/kube/credentials/credentials.ts";
 import type { ControlPlaneAccess } from "../../cluster/control-plane/access.ts";
 import { eventually } from "../../support/eventually.ts";
 

@@ -6,7 +6,7 @@ import type { IncomingMessage, ServerResponse } from "node:http";
 import { createServer, type Server } from "node:https";
 import type { AddressInfo, Socket } from "node:net";
 import type { TLSSocket } from "node:tls";
-import type { Credentials, TlsMaterial } from "../../../src/kube/client/credentials.ts";
+import type { Credentials, TlsMaterial } from "../../../src/kube/credentials/credentials.ts";
 import { Authority } from "../../cluster/control-plane/authority.ts";
 
 /** A test that waits longer than this for a request has failed. */

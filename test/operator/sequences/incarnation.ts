@@ -2,8 +2,8 @@
 
 import { Registry } from "prom-client";
 import { KubeClient } from "../../../src/kube/client/client.ts";
-import { credentialsFromKubeconfig } from "../../../src/kube/client/credentials.ts";
 import { RESOURCES, type Resource } from "../../../src/kube/client/resource.ts";
+import { credentialsFromKubeconfig } from "../../../src/kube/credentials/credentials.ts";
 import type { Log } from "../../../src/kube/log.ts";
 import { Operator } from "../../../src/operator/operator.ts";
 import { type OperatorBed, SETTINGS } from "../support/operator-bed.ts";

@@ -12,9 +12,9 @@ import { DEFAULT_NAMESPACE, NETWORK_ADDONS_CONFIG_NAME, OPERATOR_NAME } from "..
 import type { NetworkAddonsConfig } from "../../../src/api/network-addons-config.ts";
 import { isNotFound } from "../../../src/kube/client/api-error.ts";
 import { KubeClient } from "../../../src/kube/client/client.ts";
-import { credentialsFromKubeconfig } from "../../../src/kube/client/credentials.ts";
 import type { KubeObject, ObjectRef, Resource } from "../../../src/kube/client/resource.ts";
 import { RESOURCES } from "../../../src/kube/client/resource.ts";
+import { credentialsFromKubeconfig } from "../../../src/kube/credentials/credentials.ts";
 import type { Log } from "../../../src/kube/log.ts";
 import { appliedKind } from "../../../src/operator/apply/applied-kinds.ts";
 import { DEFAULT_SETTINGS } from "../../../src/operator/config/settings.ts";

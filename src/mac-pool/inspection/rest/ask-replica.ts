@@ -2,7 +2,7 @@ import { X509Certificate } from "node:crypto";
 import { once } from "node:events";
 import { request } from "node:https";
 import { connect, type TLSSocket } from "node:tls";
-import type { Credentials } from "../../../kube/client/credentials.ts";
+import type { Credentials } from "../../../kube/credentials/credentials.ts";
 import type { CertificateSource } from "../../../kube/server/certificate-source.ts";
 import type { Replica } from "./replicas.ts";
 

@@ -1,9 +1,9 @@
 import type { Agent } from "node:http";
 import { connect, type Socket } from "node:net";
 import { rootCertificates } from "node:tls";
+import { deadline } from "../client/deadline.ts";
+import { CONNECT_TIMEOUT_MS, TCP_KEEP_ALIVE_DELAY_MS } from "../client/transport.ts";
 import type { Credentials, TlsMaterial } from "./credentials.ts";
-import { deadline } from "./deadline.ts";
-import { CONNECT_TIMEOUT_MS, TCP_KEEP_ALIVE_DELAY_MS } from "./transport.ts";
 
 /** Not by `import`, for the reason in `../server/guarded-server.ts`. */
 const http = process.getBuiltinModule("node:http");

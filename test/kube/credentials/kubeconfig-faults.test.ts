@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import * as x509 from "@peculiar/x509";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
-import { credentialsFromKubeconfig } from "../../../src/kube/client/credentials.ts";
+import { credentialsFromKubeconfig } from "../../../src/kube/credentials/credentials.ts";
 
 let directory: string;
 let file: string;

@@ -2,9 +2,9 @@ import { createServer as createPlain } from "node:http";
 import { createServer } from "node:https";
 import type { AddressInfo } from "node:net";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import type { Credentials } from "../../../src/kube/client/credentials.ts";
 import { Transport } from "../../../src/kube/client/transport.ts";
-import { tunnelsOf } from "../../../src/kube/client/tunnel.ts";
+import type { Credentials } from "../../../src/kube/credentials/credentials.ts";
+import { tunnelsOf } from "../../../src/kube/credentials/tunnel.ts";
 import { Authority } from "../../cluster/control-plane/authority.ts";
 import { TunnelProxy } from "../support/tunnel-proxy.ts";
 

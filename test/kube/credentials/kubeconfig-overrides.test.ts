@@ -1,6 +1,6 @@
 import { KubeConfig } from "@kubernetes/client-node/dist/config.js";
 import { describe, expect, it } from "vitest";
-import { type KubeconfigOverrides, override } from "../../../src/kube/client/kubeconfig-overrides.ts";
+import { type KubeconfigOverrides, override } from "../../../src/kube/credentials/kubeconfig-overrides.ts";
 
 const AUTHORITY = Buffer.from("authority").toString("base64");
 

@@ -8,7 +8,7 @@ import {
   loadCredentials,
   RELOAD_INTERVAL_MS,
   userCredentials,
-} from "../../../src/kube/client/credentials.ts";
+} from "../../../src/kube/credentials/credentials.ts";
 import { Authority } from "../../cluster/control-plane/authority.ts";
 import { ManualClock } from "../support/manual-clock.ts";
 

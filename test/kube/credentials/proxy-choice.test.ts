@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { proxyFromEnvironment } from "../../../src/kube/client/proxy-choice.ts";
+import { proxyFromEnvironment } from "../../../src/kube/credentials/proxy-choice.ts";
 
 const PROXY = "http://proxy.example:3128";
 
