@@ -1,7 +1,7 @@
 /**
- * Follows the links of its network namespace and prints JSON lines: every link, then `synced`, then changes. Of a link that
- * changes several times within a tenth of a second, what became of it. After `lost` or `resync` the whole list follows, up to
- * the next `synced`; until there is one that lacks nothing, `resync` is printed again. Options add the reports of the CNI
+ * Follows the links of its network namespace and prints JSON lines: every link, then `synced`, then changes. A link that
+ * changes several times within a tenth of a second is printed once, as it is in the end. After `lost` or `resync` the whole
+ * list follows, up to the next `synced`. While the list is not complete, `resync` is printed again. Options add the reports of the CNI
  * plugins, the addresses of links, the end of network namespaces that links lead to, and a heartbeat, `alive`.
  */
 
@@ -21,10 +21,10 @@ import type { Arguments } from "./arguments.ts";
 /** Our reports are shorter. */
 const REPORT_BYTES = 4096;
 
-/** How long to wait with another list after one that changed each time that the kernel wrote it. */
+/** The pause before the next list, where links changed during every dump of the last one. */
 const PAUSE_MS = 1000;
 
-/** Links that change by the thousand are printed so often, and in between only the last of what became of each is kept. */
+/** Changes are printed no more often than this. In between, the last message about each link is kept. */
 const HOLD_MS = 100;
 
 export class LinkMonitor {
@@ -43,7 +43,7 @@ export class LinkMonitor {
   readonly #printed = new Map<number, string>();
   /** Changes of links that are not printed yet: the last message about each index. */
   readonly #held = new Map<number, Message>();
-  /** Not before. */
+  /** When to print them at the earliest. */
   #printHeldAt = 0;
   /** When to read the whole list again. */
   #resyncAt = 0;
@@ -201,7 +201,7 @@ export class LinkMonitor {
     this.#print({ event: "synced" });
   }
 
-  /** Undefined when the list changed each time that the kernel wrote it. */
+  /** Undefined when links changed during every dump. */
   #dump(request: (batch: MessageBatch) => MessageBatch): readonly Message[] | undefined {
     const { error, interrupted, messages } = this.#requests.dump(request);
     if (error !== undefined) throw error;

@@ -8,12 +8,12 @@ import { givesNoAddress, unknownIpamKeys } from "./ipam-keys.ts";
 import type { ReadPlugin } from "./plugin-checks.ts";
 import { routeFault } from "./route-checks.ts";
 
-/** What the plugin `bridge` takes, and what will not do what was meant, whatever the nodes are. */
+/** What the plugin `bridge` refuses, and what it accepts without doing what was meant, on any node. */
 
 const DEFAULT_VLAN = 1;
 export const LOOPBACK = "lo";
 
-/** The name under which only VMs' networks name the plugin. */
+/** The plugin's other name, which only networks of VMs use. */
 const VM_PLUGIN = "cnv-bridge";
 
 export function checkBridge({ request, bridge }: ReadPlugin, place: string): Finding[] {

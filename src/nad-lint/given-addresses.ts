@@ -12,10 +12,10 @@ export interface GivenAddress {
   readonly gateway: IpAddress | undefined;
 }
 
-/** Each is compared with each other; nobody has as many. */
+/** Each is compared with each other. No configuration has more. */
 const MAX_ADDRESSES = 64;
 
-/** Undefined where the pod or one of several ranges decides. With a gateway that the plugin adds. */
+/** Undefined where the pod or one of several ranges decides. The gateway is also one that the plugin adds. */
 export function addressesGiven(config: ConfigObject, addressing: AddressingConfig): GivenAddress[] | undefined {
   const given = givenBy(config);
   if (given === undefined || given.length > MAX_ADDRESSES) return undefined;
@@ -25,7 +25,7 @@ export function addressesGiven(config: ConfigObject, addressing: AddressingConfi
   }));
 }
 
-/** What of the addresses the kernel gives no interface of a pod. */
+/** The first address that the kernel refuses for an interface of a pod, and why. */
 export function addressFault(config: ConfigObject, addressing: AddressingConfig): string | undefined {
   const isStatic = config.object("ipam").raw("type") === "static";
   const prefixes = (addressesGiven(config, addressing) ?? []).map(({ prefix }) => prefix);
@@ -40,7 +40,7 @@ export function addressFault(config: ConfigObject, addressing: AddressingConfig)
   return undefined;
 }
 
-/** The kernel has nothing against these of IPv4. */
+/** Undefined for one that the kernel accepts, as it does every one of IPv4. */
 function kindOf(prefix: IpAddress, isStatic: boolean): string | undefined {
   if (isIpv4(prefix)) return undefined;
   const address = prefix.bigInt();

@@ -22,7 +22,7 @@ const CHECKS: Readonly<Record<string, (ipam: ConfigObject, version: string, runt
 
 const LIST_OF_LISTS = 'a list of lists such as [[{"subnet": "10.1.0.0/24"}]]';
 const SMALLEST_NETWORK_BITS = 2;
-/** Comparing all of more would take long, and nobody has as many. */
+/** Each is compared with each other. No configuration has more. */
 const MAX_COMPARED = 64;
 
 /** Results of these versions have room for one address of a family. */

@@ -18,7 +18,7 @@ export type NetworkConfig =
   | { readonly form: "unreadable"; readonly reason: string }
   | { readonly form: "plugins"; readonly calls: readonly PluginCall[] };
 
-/** More than any configuration has. The memory of plugins ends between 5,000 and 10,000, the stack of this process before. */
+/** No configuration has more levels. Plugins run out of memory between 5,000 and 10,000, this process out of stack before. */
 const MAX_NESTING = 1000;
 /** Where the API server has not yet made a name. */
 const PLACEHOLDER_NAME = "network";
@@ -47,7 +47,7 @@ export function readNetworkConfig(config: string, name: string): NetworkConfig {
   const named = { ...parsed, name: parsed.name || name || PLACEHOLDER_NAME };
   const type = whole.raw("type");
   if (typeof type === "string" && type !== "") {
-    // As it stands, where multus adds nothing: what JSON.parse hides is seen by the plugin's parser too.
+    // The text itself, where multus adds nothing: the plugin's parser also sees what JSON.parse hides.
     return { form: "plugins", calls: [{ place: "", type, stdin: parsed.name ? config : JSON.stringify(named) }] };
   }
   const plugins = whole.raw("plugins");
@@ -90,7 +90,7 @@ function unreadable(reason: string): NetworkConfig {
   return { form: "unreadable", reason: `spec.config ${reason}` };
 }
 
-/** Without parsing: JSON.stringify and other parsers end at depths that JSON.parse does not mind. */
+/** Counts brackets and does not parse: JSON.stringify and other parsers fail at depths that JSON.parse accepts. */
 function isNestedDeeper(json: string, limit: number): boolean {
   // Each level has two brackets.
   if (json.length < 2 * limit) return false;

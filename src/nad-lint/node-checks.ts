@@ -17,7 +17,7 @@ const MAX_NODE_CHARS = 40;
 /** What the plugin gives pods without `mtu`, unless the bridge has less. */
 const USUAL_MTU = 1500;
 
-/** `known`: undefined or none where no node says how the bridge is set; what it has to be like is a note then. */
+/** `known`: undefined or empty where no node reports the bridge's settings. A note then says what they have to be. */
 export function checkNodes(config: BridgeConfig, known: readonly BridgeOnNode[] | undefined, place: string): Finding[] {
   const { bridge, vlans, mtu } = config;
   const on = known?.length === 0 ? undefined : known;

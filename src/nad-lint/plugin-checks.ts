@@ -31,8 +31,9 @@ export interface ReadPlugin {
   readonly findings: readonly Finding[];
   /** Undefined where an ADD would fail before it had one. */
   readonly request: Request | undefined;
-  /** Undefined where the plugin is another, or refuses. So for the next one. */
+  /** Undefined where the plugin is another one, or refuses its configuration. */
   readonly bridge: BridgeConfig | undefined;
+  /** The same. */
   readonly tuning: TuningConfig | undefined;
 }
 

@@ -21,10 +21,10 @@ const [SCOPE_LINK, SCOPE_HOST, SCOPE_NOWHERE] = [253, 254, 255];
 
 /** From rtnetlink: the table of routes that name none. */
 const TABLE_MAIN = 254;
-/** What the kernel makes of none in IPv6. */
+/** The priority that the kernel gives a route of IPv6 without one. */
 const IPV6_PRIORITY = 1024;
 
-/** Each is compared with each address; nobody has as many. */
+/** Each is compared with each address. No configuration has more. */
 const MAX_ROUTES = 500;
 
 interface Route {
@@ -37,7 +37,7 @@ interface Route {
   readonly sizes: string;
 }
 
-/** What a result of the first versions has no room for. */
+/** A route as a result of the first versions has it: without these keys. */
 const PLAIN = { scope: 0, table: TABLE_MAIN, priority: 0, sizes: "" };
 
 /**
@@ -67,7 +67,7 @@ export function routeFault({ config, version }: Request, addressing: AddressingC
   return undefined;
 }
 
-/** The same for routes of which the kernel refuses the second. */
+/** The kernel refuses the second of two routes that have the same key. */
 function keyOf({ destination, gateway, scope, table, priority, sizes }: Route): string {
   const to = gateway?.correctForm() ?? "";
   const ofFamily = isIpv4(destination) ? [priority, scope, sizes] : [priority || IPV6_PRIORITY];
