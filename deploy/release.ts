@@ -1,6 +1,7 @@
 /**
  * `npm run release -- --image REGISTRY/NAME@sha256:DIGEST [--replaces VERSION] [--download URL]`: writes what users install, with this image in
- * every pod, to dist/release. The reference names a digest, so that every node runs the image that was released. `--replaces`
+ * every pod, to dist/release. The reference names a digest, so that every node runs the image that was released. With `--load`
+ * somebody has loaded the image into the nodes: then a tag does, and without `--image` it is the name in the built archive. `--replaces`
  * names the version before it in a catalog of Operator Lifecycle Manager. `--download` is the URL of the folder that the
  * archive of `kubectl macpool` will be in, for krew's manifest.
  */
@@ -8,6 +9,7 @@
 import { mkdir, mkdtemp, rename, rm, writeFile } from "node:fs/promises";
 import path from "node:path";
 import { parseArgs } from "node:util";
+import { DEFAULT_IMAGE } from "../src/api/image.ts";
 import { type PackageOptions, releaseFiles } from "./generated-files.ts";
 import { ImageError } from "./image/image-error.ts";
 import { parseReference } from "./image/reference.ts";
@@ -17,15 +19,32 @@ import { NO_DOWNLOAD } from "./krew/manifest.ts";
 const FOLDER = path.join(import.meta.dirname, "../dist/release");
 
 async function main(): Promise<void> {
-  const options = { image: { type: "string" }, replaces: { type: "string" }, download: { type: "string" } } as const;
-  const { image, replaces, download = NO_DOWNLOAD } = parseArgs({ options }).values;
-  if (image === undefined) throw new ImageError("--image is missing: give REGISTRY/NAME@sha256:DIGEST");
-  const { digest } = parseReference(image);
-  if (digest === undefined) throw new ImageError(`${image} has no digest: give REGISTRY/NAME@sha256:DIGEST`);
+  const options = {
+    image: { type: "string" },
+    load: { type: "boolean", default: false },
+    replaces: { type: "string" },
+    download: { type: "string" },
+  } as const;
+  const { load, replaces, download = NO_DOWNLOAD, ...values } = parseArgs({ options }).values;
+  const image = load ? loadedImage(values.image) : pulledImage(values.image);
   if (!/^https:\/\/[^/]/.test(download))
     throw new ImageError(`--download ${download} is not a URL: write https://HOST/PATH`);
   const written = await writeRelease(FOLDER, image, { replaces, download });
   for (const file of written) console.log(path.relative(process.cwd(), file));
+}
+
+/** Throws ImageError where nodes might run different images. */
+export function pulledImage(image: string | undefined): string {
+  if (image === undefined) throw new ImageError("--image is missing: give REGISTRY/NAME@sha256:DIGEST");
+  if (parseReference(image).digest !== undefined) return image;
+  throw new ImageError(`${image} has no digest: give REGISTRY/NAME@sha256:DIGEST`);
+}
+
+/** Of `--load`. A runtime finds what was loaded by its tag. Throws ImageError without one. */
+export function loadedImage(image = DEFAULT_IMAGE): string {
+  const { tag, digest } = parseReference(image);
+  if (tag !== undefined && digest === undefined) return image;
+  throw new ImageError(`${image} is no name for --load: give REGISTRY/NAME:TAG`);
 }
 
 /** Writes `folder` in place of an older release, whole; resolves with its files. */

@@ -104,16 +104,38 @@ export function addIndex(blobs: Blobs, manifests: readonly Descriptor[]): Descri
   return addJson(blobs, index, MEDIA_TYPES.index);
 }
 
-/** The archive that `ctr images import`, `skopeo copy oci-archive:` and `docker load` read. `reference`: the image's name. */
+/**
+ * The archive that `ctr images import`, `skopeo copy oci-archive:`, `docker load` and what is built on them read.
+ * `reference`: the image's name. Docker before 25 reads manifest.json alone, which has room for one architecture: the first.
+ */
 export function ociArchive(blobs: Blobs, index: Descriptor, reference: string, timeS: number): Buffer {
   const annotations = {
     "io.containerd.image.name": reference,
     "org.opencontainers.image.ref.name": reference.slice(reference.lastIndexOf(":") + 1),
   };
   const top: Index = { schemaVersion: 2, mediaType: MEDIA_TYPES.index, manifests: [{ ...index, annotations }] };
-  const files = [...blobs].map(([digest, content]) => [`blobs/${digest.replace(":", "/")}`, file(content)] as const);
-  const layout = file(JSON.stringify({ imageLayoutVersion: "1.0.0" }));
-  return tar(new Map([...files, ["oci-layout", layout], ["index.json", file(JSON.stringify(top))]]), timeS);
+  const pathOf = (digest: string): string => `blobs/${digest.replace(":", "/")}`;
+  const read = <T>({ digest }: Descriptor): T => JSON.parse(String(blobs.get(digest))) as T;
+  const docker = read<Index>(index)
+    .manifests.slice(0, 1)
+    .map((one) => read<Manifest>(one))
+    .map(({ config, layers }) => ({
+      Config: pathOf(config.digest),
+      RepoTags: [reference],
+      Layers: layers.map(({ digest }) => pathOf(digest)),
+    }));
+  const documents = {
+    "oci-layout": { imageLayoutVersion: "1.0.0" },
+    "index.json": top,
+    "manifest.json": docker,
+  };
+  return tar(
+    new Map([
+      ...[...blobs].map(([digest, content]) => [pathOf(digest), file(content)] as const),
+      ...Object.entries(documents).map(([name, content]) => [name, file(JSON.stringify(content))] as const),
+    ]),
+    timeS,
+  );
 }
 
 export const isoTime = (timeS: number): string => new Date(timeS * 1000).toISOString().replace(/\.\d+Z$/, "Z");

@@ -2,6 +2,7 @@ import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, it } from "vitest";
 import { parseAllDocuments } from "yaml";
+import { PRODUCT_VERSION } from "../../src/api/names.ts";
 
 const root = join(import.meta.dirname, "../..");
 const pages = ["README.md", ...readdirSync(join(root, "docs")).map((page) => `docs/${page}`)].filter((page) =>
@@ -15,6 +16,12 @@ function yamlIn(page: string): string[] {
   const inputs = text.matchAll(/<<YAML.*\n([\s\S]*?)^YAML$/gm);
   return [...blocks, ...inputs].map(([, yaml = ""]) => yaml);
 }
+
+it("names the archive of the image as the build does", () => {
+  const archive = `cluster-network-addons-${PRODUCT_VERSION}.oci.tar`;
+  const named = readFileSync(join(root, "docs/laptop.md"), "utf8").match(/[\w.-]+\.oci\.tar/g);
+  expect(new Set(named)).toEqual(new Set([archive]));
+});
 
 const read = (yaml: string, version: "1.1" | "1.2"): unknown[] =>
   parseAllDocuments(yaml, { version }).map((document) => document.toJS());

@@ -4,7 +4,7 @@ import { dirname, join, relative } from "node:path";
 import { describe, expect, it } from "vitest";
 import { parseAllDocuments } from "yaml";
 import { filesInGit, releaseFiles } from "../../deploy/generated-files.ts";
-import { writeRelease } from "../../deploy/release.ts";
+import { loadedImage, pulledImage, writeRelease } from "../../deploy/release.ts";
 import { DEFAULT_IMAGE, IMAGE_REPOSITORY } from "../../src/api/image.ts";
 import { releaseText } from "./support/release-text.ts";
 
@@ -66,6 +66,17 @@ describe("a release", () => {
       .join("");
     expect(text).toContain(`image: ${image}\n`);
     expect(text).not.toContain(IMAGE_REPOSITORY);
+  });
+
+  it("has an image by digest, or by the tag under which it was loaded into the nodes", () => {
+    const [digest, tag] = [`localhost/own@sha256:${"0".repeat(64)}`, "localhost/own:dev"];
+    expect(pulledImage(digest)).toBe(digest);
+    expect(loadedImage(tag)).toBe(tag);
+    expect(loadedImage()).toBe(DEFAULT_IMAGE);
+    expect(() => pulledImage(tag)).toThrow("localhost/own:dev has no digest");
+    expect(() => pulledImage(undefined)).toThrow("--image is missing");
+    for (const wrong of [digest, "localhost/own", "own:dev"])
+      expect(() => loadedImage(wrong)).toThrow("REGISTRY/NAME:TAG");
   });
 
   it("names an image that nobody can put into a public registry", () => {

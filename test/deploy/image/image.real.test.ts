@@ -7,7 +7,7 @@ import { promisify } from "node:util";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { PLUGINS } from "../../../cni-plugins/build/bundle.ts";
 import { machineArch } from "../../../cni-plugins/build/toolchain.ts";
-import { CSV_GENERATOR, IMAGE_PROCESSES, pluginFolder } from "../../../src/api/image.ts";
+import { CSV_GENERATOR, DEFAULT_IMAGE, IMAGE_PROCESSES, pluginFolder } from "../../../src/api/image.ts";
 import { isRoot } from "../../cluster/requirements.ts";
 import { buildCrane, type Registry, startRegistry } from "../../support/registry.ts";
 import { build, buildOrReason, builtFile, SIZE_BUDGET, summaryOf, TIME, type Unpacked, unpack } from "./built-image.ts";
@@ -52,6 +52,16 @@ describe.skipIf(reason !== undefined)("the image", { timeout: BUILD_TIMEOUT_MS }
     const plugins = PLUGINS.map((name) => `app/${pluginFolder(arch)}/${name}`);
     expect(programs.toSorted()).toEqual([...plugins, "nodejs/bin/node", CSV_GENERATOR.slice(1)].toSorted());
     expect(files().filter((name) => name.includes("node_modules"))).toEqual([]);
+  });
+
+  it("is an archive that Docker and what reads Docker's archives load, too", async () => {
+    const archive = builtFile(folder, ".oci.tar");
+    const { stdout, stderr } = await run(crane, ["validate", "--tarball", archive]);
+    expect(`${stdout}${stderr}`).toContain("PASS");
+    const [loaded] = JSON.parse((await run("tar", ["-xOf", archive, "manifest.json"])).stdout) as {
+      RepoTags: string[];
+    }[];
+    expect(loaded?.RepoTags).toEqual([DEFAULT_IMAGE]);
   });
 
   it("runs as nobody in particular, and nothing in it is theirs to write", () => {
