@@ -115,11 +115,6 @@ export function isEstablished(definition: CustomResourceDefinition | undefined):
   return definition?.status?.conditions?.some((one) => one.type === "Established" && one.status === "True") ?? false;
 }
 
-/** Whether the status of such an object says how far a rollout is. */
-export function reportsProgress({ kind }: Resource): boolean {
-  return [RESOURCES.deployments.kind, RESOURCES.daemonSets.kind].includes(kind);
-}
-
 export function isWorkload(object: KubeObject): boolean {
   return object.kind === "Deployment" || object.kind === "DaemonSet";
 }

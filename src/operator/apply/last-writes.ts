@@ -45,6 +45,6 @@ export class LastWrites {
 }
 
 /** etcd revisions: opaque by contract, but decimal and growing in every API server. */
-export function revision(object: KubeObject): number {
+function revision(object: KubeObject): number {
   return Number(object.metadata.resourceVersion ?? 0);
 }

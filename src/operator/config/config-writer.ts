@@ -68,7 +68,7 @@ export class ConfigWriter {
     const options = { subresource: "status", fieldManager: FIELD_MANAGER, signal };
     const answer = await client.patch(CONFIGS, { name }, patch, options);
     this.#last = { asked: status, stored: answer.status };
-    view.rememberConfig(answer);
+    view.remember(answer);
     for (const announcement of announcements(previous, status)) announce(config, announcement);
   }
 
@@ -77,6 +77,6 @@ export class ConfigWriter {
     const { name = "", resourceVersion } = config.metadata;
     const body = { metadata: { finalizers, resourceVersion } };
     const options = { fieldManager: FIELD_MANAGER, signal };
-    view.rememberConfig(await client.patch(CONFIGS, { name }, { type: "merge", body }, options));
+    view.remember(await client.patch(CONFIGS, { name }, { type: "merge", body }, options));
   }
 }

@@ -13,9 +13,9 @@ import { apiVersionOf, type KubeObject, RESOURCES, type Resource } from "../../k
 import type { Clock } from "../../kube/clock.ts";
 import { Informer } from "../../kube/informer/informer.ts";
 import type { Log } from "../../kube/log.ts";
-import { APPLIED_KINDS, isEstablished, reportsProgress, watchRules } from "../apply/applied-kinds.ts";
+import { APPLIED_KINDS, isEstablished, watchRules } from "../apply/applied-kinds.ts";
 import type { ObjectIdentity } from "../apply/inventory.ts";
-import { LastWrites, revision } from "../apply/last-writes.ts";
+import { LastWrites } from "../apply/last-writes.ts";
 import type { OperatorSettings } from "../config/settings.ts";
 import { CONSTRAINTS_DEFINITION } from "../manifests/security-context-constraints.ts";
 import { isReady } from "../status/pod-trouble.ts";
@@ -39,11 +39,13 @@ export interface ClusterViewOptions {
 }
 
 const OURS = `${LABEL_MANAGED_BY}=${MANAGED_BY}`;
-const CONFIGS: Resource<NetworkAddonsConfig> = NETWORK_ADDONS_CONFIGS;
+const CONFIGS: Resource<KubeObject> = NETWORK_ADDONS_CONFIGS;
+const CONFIG = { apiVersion: apiVersionOf(CONFIGS), kind: CONFIGS.kind, name: NETWORK_ADDONS_CONFIG_NAME };
+/** Their status says how far a rollout is. */
+const REPORT_PROGRESS = [RESOURCES.deployments.kind, RESOURCES.daemonSets.kind, CONFIGS.kind];
 
 export class ClusterView {
   readonly platform: PlatformView;
-  readonly #configs: Informer<NetworkAddonsConfig>;
   readonly #nodes: Informer<Node>;
   readonly #pods: Informer<Pod>;
   /** By apiVersion and kind. */
@@ -53,19 +55,14 @@ export class ClusterView {
   readonly #notListable = new Set<WatchingInformer>();
   readonly #clock: Clock;
   readonly #lastWrites = new LastWrites();
-  #writtenConfig: NetworkAddonsConfig | undefined;
   readonly #listeners = new Set<(urgency: Urgency) => void>();
 
   constructor({ client, settings, everything, prerequisites, clock, log, metrics }: ClusterViewOptions) {
     this.#clock = clock;
     const namespace = settings.operandNamespace;
     const reporting = { client, log, metrics };
-    this.#configs = new Informer({
-      ...reporting,
-      resource: CONFIGS,
-      fieldSelector: `metadata.name=${NETWORK_ADDONS_CONFIG_NAME}`,
-      absentIsEmpty: true,
-    });
+    const configs = { ...reporting, resource: CONFIGS, fieldSelector: `metadata.name=${NETWORK_ADDONS_CONFIG_NAME}` };
+    this.#watch(new Informer({ ...configs, absentIsEmpty: true }), CONFIGS, NETWORK_ADDONS_CONFIG_NAME);
     this.#nodes = new Informer({ ...reporting, resource: RESOURCES.nodes, transform: slimNode });
     const labels = selectorLabels(everything);
     this.#pods = new Informer({
@@ -74,15 +71,6 @@ export class ClusterView {
       namespace,
       labelSelector: OURS,
       transform: (pod) => slimPod(pod, labels),
-    });
-    this.#configs.on({
-      add: () => this.#wake("now"),
-      update: (config, old) => this.#wake(onlyStatusChanged(config, old) ? "soon" : "now"),
-      delete: () => this.#wake("now"),
-      onRelist: () => {
-        if (this.#writtenConfig !== undefined) this.#wake("now");
-        this.#writtenConfig = undefined;
-      },
     });
     const soon = () => this.#wake("soon");
     this.#notListable.add(this.#pods);
@@ -148,16 +136,9 @@ export class ClusterView {
     return () => this.#listeners.delete(listener);
   }
 
-  /** The newer one of the watch and the answer to our last write. */
+  /** What was written while it was deleted is no configuration any more. */
   config(): NetworkAddonsConfig | undefined {
-    const watched = this.#configs.get(NETWORK_ADDONS_CONFIG_NAME);
-    const written = this.#writtenConfig;
-    if (watched === undefined || written === undefined) return watched;
-    return revision(watched) >= revision(written) ? watched : written;
-  }
-
-  rememberConfig(config: NetworkAddonsConfig): void {
-    this.#writtenConfig = config;
+    return this.#watched(CONFIG) && (this.live(CONFIG) as NetworkAddonsConfig);
   }
 
   nodes(): readonly Node[] {
@@ -232,7 +213,7 @@ export class ClusterView {
       update: (object, old) => {
         if (isServed(object)) this.#expect(object);
         if (!onlyStatusChanged(object, old) || isServed(object) !== isServed(old)) this.#wake("now");
-        else if (reportsProgress(resource)) this.#wake("soon");
+        else if (REPORT_PROGRESS.includes(resource.kind)) this.#wake("soon");
       },
       delete: (object) => {
         this.#lastWrites.forgetDeleted(object);
@@ -274,6 +255,6 @@ export class ClusterView {
   }
 
   #own(): readonly WatchingInformer[] {
-    return [this.#configs, this.#nodes, this.#pods, ...this.#all];
+    return [this.#nodes, this.#pods, ...this.#all];
   }
 }
