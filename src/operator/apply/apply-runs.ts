@@ -6,7 +6,7 @@
 
 import type { Clock } from "../../kube/clock.ts";
 import { type ApplyResult, messageOf } from "./applier.ts";
-import type { Inventory } from "./inventory.ts";
+import { entriesAfter, type Inventory } from "./inventory.ts";
 
 export interface ApplyRunsOptions {
   readonly clock: Clock;
@@ -17,28 +17,29 @@ export interface ApplyRunsOptions {
 /** What is applied: equal texts for equal objects. */
 type Content = string;
 
-type Trouble = Pick<ApplyResult, "failures" | "otherWriters">;
-
 interface Run {
   readonly content: Content;
   readonly stop: AbortController;
+  /** Of the run before. */
+  readonly before: ApplyResult;
+  /** Its pass is over. */
+  isLeft: boolean;
+  /** Once it has ended. */
+  result?: ApplyResult;
   /** Never rejects. */
-  readonly ended: Promise<unknown>;
+  ended?: Promise<void>;
 }
 
 const LIMIT_MS = 5_000;
-const NO_TROUBLE: Trouble = { failures: [], otherWriters: [] };
+const NOTHING: ApplyResult = { settled: new Map(), failures: [], otherWriters: [], waiting: [] };
 const SLOW =
   "is still being applied, because the API server answers slowly. Look for a webhook that does not answer with " +
   "kubectl get mutatingwebhookconfigurations,validatingwebhookconfigurations";
 
 export class ApplyRuns {
   readonly #options: ApplyRunsOptions;
-  readonly #running = new Map<string, Run>();
-  /** Fingerprints that were settled after their pass was over, by object key. */
-  readonly #settled = new Map<string, string>();
-  /** What the last apply of each component could not do. */
-  readonly #troubles = new Map<string, Trouble & { readonly content: Content }>();
+  /** The last one of each component. */
+  readonly #runs = new Map<string, Run>();
 
   constructor(options: ApplyRunsOptions) {
     this.#options = options;
@@ -46,20 +47,18 @@ export class ApplyRuns {
 
   /** Ends every apply whose component is not wanted with the same content. Resolves once none of them writes. */
   async keep(wanted: ReadonlyMap<string, Content>): Promise<void> {
-    const others = [...this.#running].filter(([name, { content }]) => wanted.get(name) !== content);
-    for (const [, { stop }] of others) stop.abort(new Error("something else is to be applied"));
+    const others = [...this.#runs].filter(([name, { content }]) => wanted.get(name) !== content);
+    for (const [name, { stop }] of others) {
+      this.#runs.delete(name);
+      stop.abort(new Error("something else is to be applied"));
+    }
     await Promise.all(others.map(([, { ended }]) => ended));
   }
 
   /** The inventory with what was settled after the last pass. */
   withSettled(inventory: Inventory): Inventory {
-    const entries = new Map(inventory);
-    for (const [key, fingerprint] of this.#settled) {
-      const entry = entries.get(key);
-      if (entry !== undefined) entries.set(key, { ...entry, fingerprint });
-    }
-    this.#settled.clear();
-    return entries;
+    const left = [...this.#runs.values()].filter(({ isLeft }) => isLeft);
+    return entriesAfter(inventory, new Set(), new Map(left.flatMap(({ result }) => [...(result?.settled ?? [])])));
   }
 
   /** Starts `work` unless it runs already. What does not end in time is waited for, or has failed as it did before. */
@@ -69,42 +68,25 @@ export class ApplyRuns {
     work: (signal: AbortSignal) => Promise<ApplyResult>,
     signal: AbortSignal,
   ): Promise<ApplyResult> {
-    const result = this.#running.has(component) ? undefined : await this.#start(component, content, work, signal);
-    if (result !== undefined) return result;
-    const before = this.#troubles.get(component);
-    const { failures, otherWriters } = before?.content === content ? before : NO_TROUBLE;
-    return { settled: new Map(), failures, otherWriters, waiting: [`${component} ${SLOW}`] };
-  }
-
-  /** Undefined if it takes too long. */
-  async #start(
-    component: string,
-    content: Content,
-    work: (signal: AbortSignal) => Promise<ApplyResult>,
-    signal: AbortSignal,
-  ): Promise<ApplyResult | undefined> {
+    const last = this.#runs.get(component);
+    const slow = ({ before }: Run) => ({ ...before, settled: NOTHING.settled, waiting: [`${component} ${SLOW}`] });
+    if (last !== undefined && last.result === undefined) return slow(last);
     const stop = new AbortController();
     const inTime = new AbortController();
+    const run: Run = { content, stop, before: last?.result ?? NOTHING, isLeft: false };
     const working = work(AbortSignal.any([signal, stop.signal]));
-    let isLeft = false;
-    const ended = working
-      .then(
-        ({ settled, failures, otherWriters }): Trouble => {
-          if (isLeft) for (const [key, fingerprint] of settled) this.#settled.set(key, fingerprint);
-          return { failures, otherWriters };
-        },
-        (error: unknown): Trouble => ({ failures: [messageOf(error)], otherWriters: [] }),
-      )
-      .then((trouble) => {
+    run.ended = working
+      .catch((error: unknown) => ({ ...NOTHING, failures: [messageOf(error)] }))
+      .then((result) => {
+        run.result = result;
         inTime.abort();
-        if (!stop.signal.aborted) this.#troubles.set(component, { content, ...trouble });
-        this.#running.delete(component);
-        if (isLeft) this.#options.onEnd();
+        if (run.isLeft) this.#options.onEnd();
       });
-    this.#running.set(component, { content, stop, ended });
+    this.#runs.set(component, run);
     const limit = this.#options.clock.sleep(LIMIT_MS, inTime.signal).catch(() => {});
-    await Promise.race([ended, limit]);
-    isLeft = this.#running.has(component);
-    return isLeft ? undefined : await working;
+    await Promise.race([run.ended, limit]);
+    if (run.result !== undefined) return await working;
+    run.isLeft = true;
+    return slow(run);
   }
 }

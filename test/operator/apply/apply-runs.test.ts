@@ -53,6 +53,7 @@ describe("an apply", () => {
     await settle();
     expect(ends).toEqual(["end"]);
     expect(made.withSettled(INVENTORY).get("key")?.fingerprint).toBe("new");
+    expect(await apply("a", async () => ({ ...DONE, settled: new Map() }))).toMatchObject({ waiting: [] });
     expect(made.withSettled(INVENTORY).get("key")?.fingerprint).toBe("old");
   });
 
