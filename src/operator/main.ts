@@ -13,8 +13,8 @@ import { DEFAULT_NAMESPACE, OPERATOR_NAME, PRODUCT_VERSION } from "../api/names.
 import { ProfiledMetrics } from "../certs/profiled-metrics.ts";
 import { KubeClient } from "../kube/client/client.ts";
 import { loadCredentials } from "../kube/credentials/credentials.ts";
-import { type Environment, readEnv, readPort, runProcess } from "../kube/process/process.ts";
-import { COMPONENT_IMAGES, type ComponentImages } from "./config/component-images.ts";
+import { readEnv, readPort, runProcess } from "../kube/process/process.ts";
+import { componentImages } from "./config/component-images.ts";
 import { DEFAULT_MONITORING, type OperatorSettings, POD_TROUBLE_DEADLINE_SECONDS } from "./config/settings.ts";
 import { Operator } from "./operator.ts";
 
@@ -40,12 +40,6 @@ const environment = z.object({
     .default(DEFAULT_MONITORING.runbookUrlTemplate),
   POD_TROUBLE_DEADLINE_SECONDS: z.coerce.number().int().min(1).default(POD_TROUBLE_DEADLINE_SECONDS),
 });
-
-/** An empty variable names no image. */
-function componentImages(env: Environment): ComponentImages {
-  const named = COMPONENT_IMAGES.map((variable) => [variable, env[variable]] as const);
-  return Object.fromEntries(named.filter(([, name]) => name !== undefined && name !== ""));
-}
 
 await runProcess({
   name: OPERATOR_NAME,

@@ -20,7 +20,7 @@ import type { Deployment } from "../kube/client/built-in-kinds.ts";
 import type { KubeObject } from "../kube/client/resource.ts";
 import { PREREQUISITE_DEFINITIONS, renderEverything } from "./components/registry.ts";
 import { operatorAdmissionGuardObjects } from "./components/standing/operator-admission-guard.ts";
-import type { ComponentImages } from "./config/component-images.ts";
+import { type ComponentImages, componentImages } from "./config/component-images.ts";
 import { type Images, type OperatorSettings, settingsFor } from "./config/settings.ts";
 import { ENFORCE_LABEL, labelValue, NODE_ACCESS_LEVEL } from "./manifests/labels.ts";
 import { operatorAccess } from "./manifests/operator-access.ts";
@@ -43,7 +43,8 @@ export interface ReleaseChanges {
   /** Of the operator, as it reports it. */
   readonly version?: string;
   readonly images?: Images;
-  readonly componentImages?: ComponentImages;
+  /** In the environment of the operator, which knows defaults for all. */
+  readonly componentImages?: Partial<ComponentImages>;
   /** Of the operator's pod. */
   readonly imagePullPolicy?: ImagePullPolicy;
 }
@@ -54,7 +55,8 @@ export function release(
   namespace = DEFAULT_NAMESPACE,
   { imagePullPolicy = "IfNotPresent", ...changes }: ReleaseChanges = {},
 ): Release {
-  const settings = { ...settingsFor(image, namespace), ...changes };
+  const named = changes.componentImages ?? {};
+  const settings = { ...settingsFor(image, namespace), ...changes, componentImages: componentImages(named) };
   const labels = {
     name: OPERATOR_NAME,
     [LABEL_COMPONENT]: "network",
@@ -73,7 +75,7 @@ export function release(
         cluster: { role: OPERATOR_NAME, binding: OPERATOR_NAME, rules: access.cluster },
         namespaced: access.namespaced,
       }),
-      operatorDeployment({ image, imagePullPolicy, settings, labels }),
+      operatorDeployment({ image, imagePullPolicy, settings, labels, named }),
     ],
     // With the operator's own name, so that the operator has no right to lift it.
     admissionGuard: operatorAdmissionGuardObjects({ name: OPERATOR_NAME, labels }),
@@ -99,10 +101,11 @@ interface OperatorPod {
   readonly imagePullPolicy: ImagePullPolicy;
   readonly settings: OperatorSettings;
   readonly labels: Readonly<Record<string, string>>;
+  readonly named: Partial<ComponentImages>;
 }
 
-function operatorDeployment({ image, imagePullPolicy, settings, labels }: OperatorPod): Deployment {
-  const { operatorNamespace, version, images, componentImages, imagePullSecrets } = settings;
+function operatorDeployment({ image, imagePullPolicy, settings, labels, named }: OperatorPod): Deployment {
+  const { operatorNamespace, version, images, imagePullSecrets } = settings;
   return deployment({
     name: OPERATOR_NAME,
     namespace: operatorNamespace,
@@ -130,7 +133,7 @@ function operatorDeployment({ image, imagePullPolicy, settings, labels }: Operat
           LINUX_BRIDGE_IMAGE: images.linuxBridge,
           LINUX_BRIDGE_MARKER_IMAGE: images.bridgeMarker,
           KUBEMACPOOL_IMAGE: images.kubeMacPool,
-          ...componentImages,
+          ...named,
         }),
       ],
       ports: { [METRICS_PORT_NAME]: METRICS_PORT, health: HEALTH_PORT },

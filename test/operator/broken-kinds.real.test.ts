@@ -2,8 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { SERVICE_MONITORS } from "../../src/api/kinds.ts";
 import { OPERATOR_NAME } from "../../src/api/names.ts";
 import { RESOURCES } from "../../src/kube/client/resource.ts";
-import { COMPONENT_IMAGES } from "../../src/operator/config/component-images.ts";
-import { DEFAULT_SETTINGS, type OperatorSettings } from "../../src/operator/config/settings.ts";
+import { DEFAULT_SETTINGS } from "../../src/operator/config/settings.ts";
 import { breakGroup } from "./support/broken-group.ts";
 import { CERT_MANAGER_CRDS, PROMETHEUS_OPERATOR_CRDS } from "./support/external-kinds.ts";
 import { InstalledOperator, NAMESPACE } from "./support/installed-operator.ts";
@@ -12,10 +11,6 @@ const MARKER = { name: "bridge-marker", namespace: NAMESPACE };
 const IPAM = { name: "kubevirt-ipam-controller-manager", namespace: NAMESPACE };
 /** Of the operator. */
 const ROLE = { name: OPERATOR_NAME, namespace: NAMESPACE };
-const SETTINGS: OperatorSettings = {
-  ...DEFAULT_SETTINGS,
-  componentImages: Object.fromEntries(COMPONENT_IMAGES.map((name) => [name, `registry.example.com/${name}:1`])),
-};
 
 /** One story: the tests follow each other on one cluster. */
 describe("while the API server does not answer for kinds of other products, the operator", () => {
@@ -28,7 +23,7 @@ describe("while the API server does not answer for kinds of other products, the 
     await cluster.applyConfig({ linuxBridge: {}, kubevirtIpamController: {} });
     broken.use(await breakGroup(cluster, PROMETHEUS_OPERATOR_CRDS));
     broken.use(await breakGroup(cluster, CERT_MANAGER_CRDS));
-    cluster.start(SETTINGS);
+    cluster.start(DEFAULT_SETTINGS);
   });
   afterAll(async () => {
     await cluster?.[Symbol.asyncDispose]();

@@ -8,11 +8,6 @@ import { DRIFT_EDITS } from "./support/drift-edits.ts";
 import { CERT_MANAGER_CRDS } from "./support/external-kinds.ts";
 import { InstalledOperator, NAMESPACE } from "./support/installed-operator.ts";
 
-const SETTINGS = {
-  ...DEFAULT_SETTINGS,
-  componentImages: { KUBEVIRT_IPAM_CONTROLLER_IMAGE: "registry.example.com/ipam:1" },
-};
-
 /** Without what the API server and others may write without a change of meaning. */
 function meaning({ apiVersion, kind, metadata, status, ...rest }: KubeObject): object {
   return { ...rest, labels: metadata.labels, owners: metadata.ownerReferences };
@@ -26,7 +21,7 @@ describe("the operator, when others edit what it applied", () => {
     await cluster.addNode("node-a");
     await cluster.addNode("node-b");
     for (const definition of CERT_MANAGER_CRDS) await cluster.admin.create(RESOURCES.crds, definition);
-    cluster.start(SETTINGS);
+    cluster.start(DEFAULT_SETTINGS);
     await cluster.applyConfig({ linuxBridge: {}, kubeMacPool: {}, kubevirtIpamController: {} });
     await cluster.rollOutUntilAvailable();
   });
@@ -132,7 +127,7 @@ describe("the operator, when others edit what it applied", () => {
       expect(await image()).toBe("hostile");
     }
     await cluster.stop();
-    cluster.start(SETTINGS);
+    cluster.start(DEFAULT_SETTINGS);
     await expect.poll(image).toBe(before);
     await cluster.rollOutUntilAvailable();
   });
@@ -147,7 +142,7 @@ describe("the operator, when others edit what it applied", () => {
     const body = { aggregationRule: rule };
     await cluster.admin.patch(RESOURCES.clusterRoles, ref, { type: "merge", body });
     const warned = cluster.warnings.length;
-    cluster.start(SETTINGS);
+    cluster.start(DEFAULT_SETTINGS);
     await expect.poll(async () => (await role()).aggregationRule).toBeUndefined();
     cluster.warnings.splice(warned);
   });

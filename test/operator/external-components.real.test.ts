@@ -4,14 +4,9 @@ import type { ComponentStatus } from "../../src/api/network-addons-config.ts";
 import { isNotFound } from "../../src/kube/client/api-error.ts";
 import { defineResource, type KubeObject, RESOURCES, type Resource } from "../../src/kube/client/resource.ts";
 import { COMPONENTS, renderEverything } from "../../src/operator/components/registry.ts";
-import { COMPONENT_IMAGES } from "../../src/operator/config/component-images.ts";
-import { DEFAULT_SETTINGS, type OperatorSettings } from "../../src/operator/config/settings.ts";
+import { DEFAULT_SETTINGS } from "../../src/operator/config/settings.ts";
 import { InstalledOperator, NAMESPACE } from "./support/installed-operator.ts";
 
-const SETTINGS: OperatorSettings = {
-  ...DEFAULT_SETTINGS,
-  componentImages: Object.fromEntries(COMPONENT_IMAGES.map((name) => [name, `registry.example.com/${name}:1`])),
-};
 const EXTERNAL = COMPONENTS.filter(({ standing }) => !standing)
   .map(({ name }) => name)
   .filter((name) => !["linuxBridge", "kubeMacPool"].includes(name));
@@ -22,7 +17,7 @@ const isDefinition = ({ kind }: KubeObject): boolean => kind === "CustomResource
 
 const objectsOf = (...names: readonly string[]): KubeObject[] =>
   renderEverything(
-    SETTINGS,
+    DEFAULT_SETTINGS,
     COMPONENTS.filter(({ name }) => names.includes(name)),
   );
 
@@ -45,7 +40,7 @@ describe("the components of other projects on a real API server, with the rights
       await cluster.addNode(name);
       await report(name, "v1.36.3");
     }
-    cluster.start(SETTINGS);
+    cluster.start(DEFAULT_SETTINGS);
   });
   afterAll(async () => {
     await cluster?.[Symbol.asyncDispose]();
@@ -234,26 +229,6 @@ describe("the components of other projects on a real API server, with the rights
     expect(await cluster.condition("Degraded")).toBe("False");
   });
 
-  it("says which image is missing, and deploys the others", async () => {
-    await cluster.applyConfig({});
-    await cluster.rollOutUntilAvailable();
-    await cluster.stop();
-    const { MACVTAP_CNI_IMAGE: _, ...componentImages } = SETTINGS.componentImages;
-    cluster.start({ ...SETTINGS, componentImages });
-    await cluster.applyConfig({ ovs: {}, macvtap: {} });
-    await cluster.until(async () => {
-      await cluster.rollOut();
-      return (await row("ovs"))?.phase === "Available";
-    });
-    expect(await row("macvtap")).toMatchObject({
-      phase: "Degraded",
-      message: "set MACVTAP_CNI_IMAGE in the environment of the operator to the image to deploy",
-    });
-    await cluster.stop();
-    cluster.start(SETTINGS);
-    await cluster.rollOutUntilAvailable();
-  });
-
   it("deploys all of them together, and leaves nothing but definitions behind", async () => {
     await cluster.applyConfig(ALL);
     await cluster.rollOutUntilAvailable();
@@ -273,7 +248,7 @@ describe("the components of other projects on a real API server, with the rights
     for (const plural of ["certificates", "issuers"]) {
       await cluster.admin.delete(RESOURCES.crds, { name: `${plural}.cert-manager.io` });
     }
-    cluster.start(SETTINGS);
+    cluster.start(DEFAULT_SETTINGS);
     await cluster.applyConfig({ multus: {}, kubevirtIpamController: {} });
     await cluster.rollOutUntilAvailable();
     expect(await row("multus")).toMatchObject({ phase: "Available" });

@@ -4,8 +4,7 @@ import { LABEL_COMPONENT, OPERATOR_NAME } from "../../src/api/names.ts";
 import { type KubeObject, RESOURCES } from "../../src/kube/client/resource.ts";
 import { appliedKind } from "../../src/operator/apply/applied-kinds.ts";
 import { COMPONENTS, PREREQUISITE_DEFINITIONS, renderEverything } from "../../src/operator/components/registry.ts";
-import { COMPONENT_IMAGES } from "../../src/operator/config/component-images.ts";
-import { DEFAULT_SETTINGS, type OperatorSettings } from "../../src/operator/config/settings.ts";
+import { DEFAULT_SETTINGS } from "../../src/operator/config/settings.ts";
 import { operatorAccess } from "../../src/operator/manifests/operator-access.ts";
 import type { Rule } from "../../src/operator/manifests/rbac.ts";
 import { startControlPlane } from "../cluster/control-plane/control-plane.ts";
@@ -14,11 +13,7 @@ import { type Asked, AuditLog, cells, refused } from "../support/audited-rights.
 import { CERT_MANAGER_CRDS, NETWORKS_CRD } from "./support/external-kinds.ts";
 import { InstalledOperator, NAMESPACE } from "./support/installed-operator.ts";
 
-const SETTINGS: OperatorSettings = {
-  ...DEFAULT_SETTINGS,
-  componentImages: Object.fromEntries(COMPONENT_IMAGES.map((name) => [name, `registry.example.com/${name}:1`])),
-};
-const EVERYTHING = renderEverything(SETTINGS);
+const EVERYTHING = renderEverything(DEFAULT_SETTINGS);
 const ALL = Object.fromEntries(COMPONENTS.filter(({ standing }) => !standing).map(({ name }) => [name, {}]));
 /** Asks for the right to update the finalizers of an owner, as OpenShift does. */
 const OWNERS_ARE_GUARDED = "--enable-admission-plugins=NodeRestriction,OwnerReferencesPermissionEnforcement";
@@ -53,7 +48,7 @@ describe("the rights of the operator", () => {
       const body = { status: { nodeInfo: { containerRuntimeVersion: "containerd://2.2.2" } } };
       await cluster.admin.patch(RESOURCES.nodes, { name }, { type: "merge", body }, { subresource: "status" });
     }
-    cluster.start(SETTINGS);
+    cluster.start(DEFAULT_SETTINGS);
   });
   afterAll(async () => {
     await cluster?.[Symbol.asyncDispose]();

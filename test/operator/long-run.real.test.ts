@@ -4,11 +4,12 @@ import { MAC_POOLS } from "../../src/api/kinds.ts";
 import type { MACPool } from "../../src/api/mac-pool.ts";
 import { OPERATOR_NAME } from "../../src/api/names.ts";
 import { RESOURCES, type Resource } from "../../src/kube/client/resource.ts";
+import { DEFAULT_SETTINGS } from "../../src/operator/config/settings.ts";
 import { of, type Request } from "../bench/cluster-requests.ts";
 import { eventually } from "../support/eventually.ts";
 import { Truth } from "./sequences/truth.ts";
 import { type InstalledOperator, NAMESPACE } from "./support/installed-operator.ts";
-import { isWrite, OperatorBed, SETTINGS } from "./support/operator-bed.ts";
+import { isWrite, OperatorBed } from "./support/operator-bed.ts";
 
 const IDLE_SECONDS = Number(process.env.OPERATOR_IDLE_SECONDS ?? 10);
 /** Of a kind that is not served. */
@@ -22,7 +23,7 @@ const LIMIT_MS = 60_000;
 const POOLS: Resource<MACPool> = MAC_POOLS;
 const POOL = { name: "default" };
 const RANGE = { rangeStart: "02:5d:1c:00:00:00", rangeEnd: "02:5d:1c:ff:ff:ff" };
-const NEWER = { ...SETTINGS, version: "0.99.0" };
+const NEWER = { ...DEFAULT_SETTINGS, version: "0.99.0" };
 const MARKER = { name: "bridge-marker", namespace: NAMESPACE };
 
 /** One story: the tests follow each other on one cluster. */
@@ -33,7 +34,7 @@ describe("an operator that runs for long", { timeout: (IDLE_SECONDS + 240) * 100
   beforeAll(async () => {
     bed = await OperatorBed.start();
     cluster = bed.cluster;
-    cluster.start(SETTINGS);
+    cluster.start(DEFAULT_SETTINGS);
   });
   afterAll(async () => {
     await bed?.[Symbol.asyncDispose]();
@@ -130,7 +131,7 @@ describe("an operator that runs for long", { timeout: (IDLE_SECONDS + 240) * 100
   it("restarts no pod for a newer version of itself, and none for the older one again", async () => {
     await eventually("only the wanted pods are there", hasWantedPodsOnly, { limitMs: LIMIT_MS });
     const { items: before } = await cluster.admin.list(RESOURCES.pods, { namespace: NAMESPACE });
-    for (const settings of [NEWER, SETTINGS]) {
+    for (const settings of [NEWER, DEFAULT_SETTINGS]) {
       await cluster.stop();
       cluster.start(settings);
       await eventually(`${settings.version} is available`, async () => {
@@ -154,8 +155,8 @@ describe("an operator that runs for long", { timeout: (IDLE_SECONDS + 240) * 100
     });
     expect(await podsOf("kube-cni-linux-bridge-plugin")).toEqual(plugins);
     await cluster.stop();
-    cluster.start(SETTINGS);
+    cluster.start(DEFAULT_SETTINGS);
     const image = async () => (await cluster.find(RESOURCES.daemonSets, MARKER))?.spec?.template.spec?.containers[0];
-    await expect.poll(async () => (await image())?.image).toBe(SETTINGS.images.bridgeMarker);
+    await expect.poll(async () => (await image())?.image).toBe(DEFAULT_SETTINGS.images.bridgeMarker);
   });
 });

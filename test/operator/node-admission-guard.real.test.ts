@@ -173,7 +173,7 @@ describe("the admission guard of the right to patch nodes' status", () => {
   beforeAll(async () => {
     cluster = await InstalledOperator.install();
     for (const node of [...NODES, NEW_NODE]) await cluster.addNode(node);
-    cluster.start({ ...DEFAULT_SETTINGS, componentImages: { OVS_CNI_IMAGE: "registry.example/ovs:1" } });
+    cluster.start(DEFAULT_SETTINGS);
     await cluster.applyConfig({ linuxBridge: {}, ovs: {} });
     await cluster.rollOutUntilAvailable();
     for (const writer of Object.keys(WRITERS) as Writer[]) clients.set(writer, await clientOf(writer));

@@ -10,7 +10,7 @@ import { Health, healthServer } from "../server/health.ts";
 import { createLogger } from "./logger.ts";
 import type { Environment } from "./read-env.ts";
 
-export { type Environment, readEnv, readPort, requireEnv } from "./read-env.ts";
+export { readEnv, readPort, requireEnv } from "./read-env.ts";
 
 interface ProcessContext {
   readonly env: Environment;

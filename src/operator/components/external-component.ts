@@ -7,7 +7,7 @@ import { LABEL_NEEDS_CLUSTER_SERVICES } from "../../api/names.ts";
 import type { DaemonSet, Deployment } from "../../kube/client/built-in-kinds.ts";
 import type { KubeObject } from "../../kube/client/resource.ts";
 import { fingerprintOf } from "../apply/inventory.ts";
-import { type ComponentImage, requireImage } from "../config/component-images.ts";
+import type { ComponentImage } from "../config/component-images.ts";
 import { daemonSetOf, deploymentOf, placed, pulled, soonReplaced, spread } from "../manifests/workload.ts";
 import type { RenderInput } from "./component.ts";
 
@@ -64,7 +64,7 @@ export function externalContainer(
 ): Container {
   return {
     ...container,
-    image: requireImage(settings.componentImages, image),
+    image: settings.componentImages[image],
     imagePullPolicy: spec.imagePullPolicy,
     terminationMessagePolicy: "FallbackToLogsOnError",
     resources: { requests: { cpu: "10m", memory } },

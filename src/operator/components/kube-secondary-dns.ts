@@ -1,7 +1,6 @@
 /** kubeSecondaryDNS: a name server for the secondary interfaces of VMs. One program writes zones, CoreDNS serves them. */
 
 import type { KubeObject } from "../../kube/client/resource.ts";
-import { requireImages } from "../config/component-images.ts";
 import { identityObjects, READ, rule } from "../manifests/rbac.ts";
 import { env } from "../manifests/workload.ts";
 import type { Component, RenderInput } from "./component.ts";
@@ -33,7 +32,6 @@ export const kubeSecondaryDns: Component = { name: "kubeSecondaryDNS", render: o
 
 function objects(input: RenderInput): KubeObject[] {
   const namespace = input.settings.operandNamespace;
-  requireImages(input.settings.componentImages, ["KUBE_SECONDARY_DNS_IMAGE", "CORE_DNS_IMAGE"]);
   const { domain = "", nameServerIP = "" } = input.spec.kubeSecondaryDNS ?? {};
   const configMap: KubeObject = {
     apiVersion: "v1",

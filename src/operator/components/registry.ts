@@ -1,7 +1,6 @@
 /** Every component of the spec, in the order of the status. */
 
 import type { KubeObject } from "../../kube/client/resource.ts";
-import { COMPONENT_IMAGES } from "../config/component-images.ts";
 import { effectiveSpec } from "../config/effective-spec.ts";
 import type { OperatorSettings } from "../config/settings.ts";
 import { CONSTRAINTS_DEFINITION, constraintsFor } from "../manifests/security-context-constraints.ts";
@@ -49,7 +48,7 @@ export function renderComponent(component: Component, input: RenderInput): KubeO
   return input.facts.securityContextConstraints ? [...objects, ...constraintsFor(objects)] : [...objects];
 }
 
-/** Every object of the components where the cluster is as `facts` say: all kinds, names and rights that can occur. A missing image is no obstacle here. */
+/** Every object of the components where the cluster is as `facts` say: all kinds, names and rights that can occur. */
 export function renderEverything(
   settings: OperatorSettings,
   components = COMPONENTS,
@@ -57,10 +56,6 @@ export function renderEverything(
 ): KubeObject[] {
   const asked = Object.fromEntries(COMPONENTS.filter(({ standing }) => !standing).map(({ name }) => [name, {}]));
   const spec = effectiveSpec(asked, { spec: undefined, poolRange: undefined }, () => 0);
-  const componentImages = {
-    ...Object.fromEntries(COMPONENT_IMAGES.map((variable) => [variable, variable])),
-    ...settings.componentImages,
-  };
-  const input = { spec, facts, settings: { ...settings, componentImages }, deployed: NOTHING_DEPLOYED };
+  const input = { spec, facts, settings, deployed: NOTHING_DEPLOYED };
   return components.flatMap((component) => renderComponent(component, input));
 }

@@ -1,36 +1,62 @@
-/**
- * Images of the components that other projects build. The operator's environment names them, and nothing stands in for a
- * missing one: it would be somebody else's choice which program runs on the nodes.
- */
+/** Images of the components that other projects build: their defaults, and what the operator's environment puts in their place. Pure. */
 
-export const COMPONENT_IMAGES = [
-  "MULTUS_IMAGE",
-  "MULTUS_DYNAMIC_NETWORKS_CONTROLLER_IMAGE",
-  "OVS_CNI_IMAGE",
-  "MACVTAP_CNI_IMAGE",
-  "KUBE_SECONDARY_DNS_IMAGE",
-  "CORE_DNS_IMAGE",
-  "KUBEVIRT_IPAM_CONTROLLER_IMAGE",
-] as const;
+interface PublishedImage {
+  /** With the registry. */
+  readonly name: string;
+  readonly version: string;
+  /** Of the list of architectures. */
+  readonly digest: string;
+}
+
+/** By the environment variable that overrides it. The manifests in components/ fit these versions. */
+export const PUBLISHED_IMAGES = {
+  MULTUS_IMAGE: {
+    name: "ghcr.io/k8snetworkplumbingwg/multus-cni",
+    version: "4.3.0",
+    digest: "sha256:2b9671447f3ea4e7e56730843dbf59445b9307246f393b61386b896d56ae51c9",
+  },
+  MULTUS_DYNAMIC_NETWORKS_CONTROLLER_IMAGE: {
+    name: "ghcr.io/k8snetworkplumbingwg/multus-dynamic-networks-controller",
+    version: "0.3.8",
+    digest: "sha256:c7d137a7f4ddd81233b9778d02ae57a496e892ddedf74d49382d86df50ddcc27",
+  },
+  OVS_CNI_IMAGE: {
+    name: "ghcr.io/k8snetworkplumbingwg/ovs-cni-plugin",
+    version: "0.39.0",
+    digest: "sha256:435f374b434b3bc70a5cfaba0011fdcf5f433d96b98b06d29306cbd8db3a8c21",
+  },
+  MACVTAP_CNI_IMAGE: {
+    name: "quay.io/kubevirt/macvtap-cni",
+    version: "0.13.2",
+    digest: "sha256:aee6d9beb458fa76b0eab34335e2b528ad9eaff74b87be2fd62658ba77cbfa87",
+  },
+  KUBE_SECONDARY_DNS_IMAGE: {
+    name: "ghcr.io/kubevirt/kubesecondarydns",
+    version: "0.0.23",
+    digest: "sha256:f5fe9c98fb6d7e5e57a6df23fe82e43e65db5953d76af44adda9ab40c46ad0bf",
+  },
+  CORE_DNS_IMAGE: {
+    name: "registry.k8s.io/coredns/coredns",
+    version: "1.10.1",
+    digest: "sha256:a0ead06651cf580044aeb0a0feba63591858fb2e43ade8c9dea45a6a89ae7e5e",
+  },
+  KUBEVIRT_IPAM_CONTROLLER_IMAGE: {
+    name: "ghcr.io/kubevirt/ipam-controller",
+    version: "0.6.3",
+    digest: "sha256:c26cc85bd8fa6457c1ddb1ffdb68be56d84046611591abc25aedac954c312f6c",
+  },
+} as const satisfies Readonly<Record<string, PublishedImage>>;
+
 /** The environment variable that holds the image. */
-export type ComponentImage = (typeof COMPONENT_IMAGES)[number];
+export type ComponentImage = keyof typeof PUBLISHED_IMAGES;
+export const COMPONENT_IMAGES = Object.keys(PUBLISHED_IMAGES) as ComponentImage[];
+export type ComponentImages = Readonly<Record<ComponentImage, string>>;
 
-export type ComponentImages = Readonly<Partial<Record<ComponentImage, string>>>;
-
-/** Throws a sentence for the component's row in the status. */
-export function requireImage(images: ComponentImages, variable: ComponentImage): string {
-  const image = images[variable];
-  if (image === undefined) throw new Error(missingText([variable]));
-  return image;
-}
-
-/** The same, with all that are missing in one sentence. */
-export function requireImages(images: ComponentImages, variables: readonly ComponentImage[]): void {
-  const missing = variables.filter((variable) => images[variable] === undefined);
-  if (missing.length > 0) throw new Error(missingText(missing));
-}
-
-function missingText(variables: readonly ComponentImage[]): string {
-  const what = variables.length === 1 ? "image" : "images";
-  return `set ${variables.join(" and ")} in the environment of the operator to the ${what} to deploy`;
+/** Of `named`, an empty one counts as not there, as Kubernetes has it with an empty image. */
+export function componentImages(named: Readonly<Partial<Record<string, string>>> = {}): ComponentImages {
+  const images = COMPONENT_IMAGES.map((variable) => {
+    const { name, digest } = PUBLISHED_IMAGES[variable];
+    return [variable, named[variable] || `${name}@${digest}`] as const;
+  });
+  return Object.fromEntries(images) as ComponentImages;
 }

@@ -2,7 +2,7 @@
 
 import { DEFAULT_IMAGE } from "../../api/image.ts";
 import { DEFAULT_NAMESPACE, PRODUCT_VERSION } from "../../api/names.ts";
-import type { ComponentImages } from "./component-images.ts";
+import { type ComponentImages, componentImages } from "./component-images.ts";
 
 export interface Images {
   readonly linuxBridge: string;
@@ -53,7 +53,7 @@ export function settingsFor(image: string, namespace = DEFAULT_NAMESPACE): Opera
     operandNamespace: namespace,
     version: PRODUCT_VERSION,
     images: { linuxBridge: image, bridgeMarker: image, kubeMacPool: image },
-    componentImages: {},
+    componentImages: componentImages(),
     imagePullSecrets: [],
     podTroubleDeadlineMs: POD_TROUBLE_DEADLINE_SECONDS * 1_000,
     monitoring: DEFAULT_MONITORING,

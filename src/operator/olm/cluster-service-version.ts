@@ -7,6 +7,7 @@ import { apiVersionOf, NETWORK_ADDONS_CONFIGS } from "../../api/kinds.ts";
 import { NETWORK_ADDONS_CONFIG_NAME, OPERATOR_NAME, PRODUCT_VERSION } from "../../api/names.ts";
 import type { Deployment } from "../../kube/client/built-in-kinds.ts";
 import type { KubeObject } from "../../kube/client/resource.ts";
+import { componentImages } from "../config/component-images.ts";
 import type { PathRule, Rule } from "../manifests/rbac.ts";
 import { type ReleaseChanges, release } from "../release.ts";
 
@@ -64,8 +65,13 @@ const EXAMPLE = {
 };
 
 export function olmObjects({ version, replaces, operatorVersion, ...options }: CsvOptions): OlmObjects {
-  const { namespace, image, ...changes } = options;
-  const { foundation, operator } = release(image, namespace, { ...changes, version: operatorVersion });
+  const { namespace, image, componentImages: named, ...changes } = options;
+  const { foundation, operator } = release(image, namespace, {
+    ...changes,
+    version: operatorVersion,
+    // All of them, because clusters without internet mirror what a ClusterServiceVersion names.
+    componentImages: componentImages(named),
+  });
   const [namespaceObject, definition] = foundation as readonly [KubeObject, KubeObject];
   const workload = operator.find(({ kind }) => kind === "Deployment") as Deployment;
   const rulesOf = (kind: string) => [

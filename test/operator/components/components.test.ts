@@ -10,7 +10,6 @@ import type { KubeObject } from "../../../src/kube/client/resource.ts";
 import { appliedKind } from "../../../src/operator/apply/applied-kinds.ts";
 import { type Deployed, NOTHING_DEPLOYED } from "../../../src/operator/components/component.ts";
 import { COMPONENTS, renderEverything } from "../../../src/operator/components/registry.ts";
-import { COMPONENT_IMAGES } from "../../../src/operator/config/component-images.ts";
 import { effectiveSpec } from "../../../src/operator/config/effective-spec.ts";
 import { DEFAULT_SETTINGS } from "../../../src/operator/config/settings.ts";
 import { EVERY_FACT } from "../../../src/operator/watch/facts.ts";
@@ -44,9 +43,7 @@ function renderPlaced(tolerations: NonNullable<Placement["tolerations"]>): KubeO
     placementConfiguration: { infra: { tolerations } },
   };
   const spec = effectiveSpec(asked, { spec: undefined, poolRange: undefined }, () => 0);
-  const componentImages = Object.fromEntries(COMPONENT_IMAGES.map((variable) => [variable, "image"]));
-  const settings = { ...DEFAULT_SETTINGS, componentImages };
-  const input = { spec, facts: EVERY_FACT, settings, deployed: NOTHING_DEPLOYED };
+  const input = { spec, facts: EVERY_FACT, settings: DEFAULT_SETTINGS, deployed: NOTHING_DEPLOYED };
   const objects = COMPONENTS.filter(({ name }) => name in asked).flatMap((component) => component.render(input));
   return objects.filter(({ kind }) => kind === "Deployment");
 }

@@ -6,7 +6,7 @@ import type { KubeObject } from "../../../src/kube/client/resource.ts";
 import { cniPath } from "../../../src/operator/components/cni-directories.ts";
 import { type Deployed, missingPrerequisites, NOTHING_DEPLOYED } from "../../../src/operator/components/component.ts";
 import { COMPONENTS } from "../../../src/operator/components/registry.ts";
-import { COMPONENT_IMAGES, type ComponentImages } from "../../../src/operator/config/component-images.ts";
+import { COMPONENT_IMAGES, componentImages, PUBLISHED_IMAGES } from "../../../src/operator/config/component-images.ts";
 import { effectiveSpec } from "../../../src/operator/config/effective-spec.ts";
 import { DEFAULT_SETTINGS } from "../../../src/operator/config/settings.ts";
 import { type Facts, NO_FACTS } from "../../../src/operator/watch/facts.ts";
@@ -18,9 +18,6 @@ const EXTERNAL = COMPONENTS.filter(({ standing }) => !standing)
   .map(({ name }) => name)
   .filter((name) => !["linuxBridge", "kubeMacPool"].includes(name));
 const ALL: NetworkAddonsConfigSpec = Object.fromEntries(EXTERNAL.map((name) => [name, {}]));
-const IMAGES: ComponentImages = Object.fromEntries(
-  COMPONENT_IMAGES.map((variable) => [variable, `registry.example.com/${variable.toLowerCase()}:1`]),
-);
 const CERT_MANAGER = ["certificates.cert-manager.io", "issuers.cert-manager.io"];
 
 function component(name: string) {
@@ -29,10 +26,10 @@ function component(name: string) {
   return found;
 }
 
-function render(name: string, more: NetworkAddonsConfigSpec = {}, facts: Partial<Facts> = {}, images = IMAGES) {
+function render(name: string, more: NetworkAddonsConfigSpec = {}, facts: Partial<Facts> = {}, named = {}) {
   const nothing = { spec: undefined, poolRange: undefined };
   const spec = effectiveSpec({ ...ALL, ...more }, nothing, () => 0);
-  const settings = { ...DEFAULT_SETTINGS, componentImages: images };
+  const settings = { ...DEFAULT_SETTINGS, componentImages: componentImages(named) };
   const input = { spec, settings, facts: { ...NO_FACTS, nodeCount: 2, ...facts }, deployed: NOTHING_DEPLOYED };
   return [...component(name).render(input)];
 }
@@ -79,23 +76,24 @@ describe("the components of other projects", () => {
     expect(new Set(containers.map(({ imagePullPolicy }) => imagePullPolicy))).toEqual(new Set(["Always"]));
   });
 
-  it.each(COMPONENT_IMAGES)("say in one sentence that %s is missing", (variable) => {
-    const { [variable]: _, ...others } = IMAGES;
-    const failed = EXTERNAL.flatMap((name) => {
-      try {
-        render(name, {}, {}, others);
-        return [];
-      } catch (error) {
-        return [(error as Error).message];
-      }
-    });
-    expect(failed).toEqual([`set ${variable} in the environment of the operator to the image to deploy`]);
-  });
+  it.each(COMPONENT_IMAGES)(
+    "run what %s names, and where it is empty or not there the image by its digest",
+    (variable) => {
+      const named = "registry.example.com/own:1";
+      const { name, digest } = PUBLISHED_IMAGES[variable];
+      const rendered = (value?: string) =>
+        EXTERNAL.flatMap((each) => text(render(each, {}, {}, value === undefined ? {} : { [variable]: value }))).join();
+      expect(rendered(named)).toContain(`image: ${named}\n`);
+      expect(rendered(named)).not.toContain(name);
+      for (const value of ["", undefined]) expect(rendered(value)).toContain(`image: ${name}@${digest}\n`);
+    },
+  );
 
-  it("say in one sentence which images are missing where it is more than one", () => {
-    expect(() => render("kubeSecondaryDNS", {}, {}, {})).toThrow(
-      "set KUBE_SECONDARY_DNS_IMAGE and CORE_DNS_IMAGE in the environment of the operator to the images to deploy",
-    );
+  it("name each image by the digest of its list of architectures", () => {
+    for (const { digest, version } of Object.values(PUBLISHED_IMAGES)) {
+      expect(digest).toMatch(/^sha256:[0-9a-f]{64}$/);
+      expect(version).toMatch(/^\d+\.\d+\.\d+$/);
+    }
   });
 
   it("are privileged only where the program enters the namespaces of the node", () => {

@@ -4,7 +4,6 @@ import type { NetworkAddonsConfigSpec } from "../../../src/api/network-addons-co
 import type { DaemonSet, Node } from "../../../src/kube/client/built-in-kinds.ts";
 import { hostPathNotes, NOTHING_DEPLOYED, type RenderInput } from "../../../src/operator/components/component.ts";
 import { COMPONENTS } from "../../../src/operator/components/registry.ts";
-import { COMPONENT_IMAGES } from "../../../src/operator/config/component-images.ts";
 import { effectiveSpec } from "../../../src/operator/config/effective-spec.ts";
 import { DEFAULT_SETTINGS } from "../../../src/operator/config/settings.ts";
 import { EVERY_FACT } from "../../../src/operator/watch/facts.ts";
@@ -25,10 +24,7 @@ function inputFor(nodes: readonly Node[], asked: NetworkAddonsConfigSpec = ALL):
   return {
     spec: effectiveSpec(asked, { spec: undefined, poolRange: undefined }, () => 0),
     facts: { ...EVERY_FACT, ...nodeLayouts(nodes, false) },
-    settings: {
-      ...DEFAULT_SETTINGS,
-      componentImages: Object.fromEntries(COMPONENT_IMAGES.map((variable) => [variable, "image"])),
-    },
+    settings: DEFAULT_SETTINGS,
     deployed: NOTHING_DEPLOYED,
   };
 }

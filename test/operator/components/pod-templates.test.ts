@@ -3,17 +3,12 @@ import { LABEL_NEEDS_CLUSTER_SERVICES, LABEL_SCRAPED } from "../../../src/api/na
 import type { DaemonSet, Deployment } from "../../../src/kube/client/built-in-kinds.ts";
 import { isWorkload } from "../../../src/operator/apply/applied-kinds.ts";
 import { renderEverything } from "../../../src/operator/components/registry.ts";
-import { COMPONENT_IMAGES } from "../../../src/operator/config/component-images.ts";
 import { DEFAULT_SETTINGS } from "../../../src/operator/config/settings.ts";
 import { release } from "../../../src/operator/release.ts";
 
 const OWN_IMAGE = "registry.example.com/own:1";
 const images = { linuxBridge: OWN_IMAGE, bridgeMarker: OWN_IMAGE, kubeMacPool: OWN_IMAGE };
-const componentImages = Object.fromEntries(COMPONENT_IMAGES.map((name) => [name, name]));
-const everything = [
-  ...release(OWN_IMAGE).operator,
-  ...renderEverything({ ...DEFAULT_SETTINGS, images, componentImages }),
-];
+const everything = [...release(OWN_IMAGE).operator, ...renderEverything({ ...DEFAULT_SETTINGS, images })];
 const TEMPLATES = (everything.filter(isWorkload) as (Deployment | DaemonSet)[]).map(({ metadata, spec }) => ({
   name: metadata.name,
   labels: spec?.template.metadata?.labels ?? {},

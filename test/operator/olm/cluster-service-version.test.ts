@@ -3,6 +3,7 @@ import { parse, parseAllDocuments } from "yaml";
 import { releaseFiles } from "../../../deploy/generated-files.ts";
 import type { Deployment } from "../../../src/kube/client/built-in-kinds.ts";
 import type { KubeObject } from "../../../src/kube/client/resource.ts";
+import { type ComponentImage, componentImages } from "../../../src/operator/config/component-images.ts";
 import {
   type ClusterServiceVersion,
   olmObjects,
@@ -18,9 +19,11 @@ const find = (kind: string): KubeObject | undefined => released.find((object) =>
 const { permissions, clusterPermissions, deployments } = bundled.spec.install.spec;
 
 describe("the bundle for Operator Lifecycle Manager", () => {
-  it("installs the Deployment of the release: the same pod, environment and labels", () => {
+  it("installs the Deployment of the release: the same pod, labels and environment, with the images of components in it", () => {
     const workload = find("Deployment") as Deployment;
     const { name, labels } = workload.metadata;
+    const env = workload.spec?.template.spec?.containers[0]?.env;
+    env?.push(...Object.entries(componentImages()).map(([variable, value]) => ({ name: variable, value })));
     expect(deployments).toEqual([{ name, label: labels, spec: workload.spec }]);
   });
 
@@ -72,17 +75,23 @@ describe("a ClusterServiceVersion", () => {
   const own = ownCsvOptions("registry.test/own:1", "addons", undefined);
 
   it("names every image once, and gives the operator those that it deploys", () => {
-    const componentImages = { MULTUS_IMAGE: "registry.test/multus@sha256:1", OVS_CNI_IMAGE: "registry.test/ovs:2" };
-    const { spec } = olmObjects({ ...own, componentImages }).clusterServiceVersion;
+    const named = { MULTUS_IMAGE: "registry.test/multus@sha256:1", OVS_CNI_IMAGE: "registry.test/ovs:2" };
+    const { spec } = olmObjects({ ...own, componentImages: named }).clusterServiceVersion;
+    const byDefault = (variable: ComponentImage) => componentImages()[variable];
     expect(spec.relatedImages).toEqual([
       { name: "own", image: "registry.test/own:1" },
       { name: "multus", image: "registry.test/multus@sha256:1" },
+      { name: "multus-dynamic-networks-controller", image: byDefault("MULTUS_DYNAMIC_NETWORKS_CONTROLLER_IMAGE") },
       { name: "ovs", image: "registry.test/ovs:2" },
+      { name: "macvtap-cni", image: byDefault("MACVTAP_CNI_IMAGE") },
+      { name: "kubesecondarydns", image: byDefault("KUBE_SECONDARY_DNS_IMAGE") },
+      { name: "coredns", image: byDefault("CORE_DNS_IMAGE") },
+      { name: "ipam-controller", image: byDefault("KUBEVIRT_IPAM_CONTROLLER_IMAGE") },
     ]);
     const env = spec.install.spec.deployments[0]?.spec?.template.spec?.containers[0]?.env ?? [];
     const variables = Object.fromEntries(env.map(({ name, value }) => [name, value]));
     expect(variables).toMatchObject({
-      ...componentImages,
+      ...componentImages(named),
       KUBEMACPOOL_IMAGE: "registry.test/own:1",
       WATCH_NAMESPACE: "",
     });

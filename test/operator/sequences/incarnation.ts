@@ -5,8 +5,9 @@ import { KubeClient } from "../../../src/kube/client/client.ts";
 import { RESOURCES, type Resource } from "../../../src/kube/client/resource.ts";
 import { credentialsFromKubeconfig } from "../../../src/kube/credentials/credentials.ts";
 import type { Log } from "../../../src/kube/log.ts";
+import { DEFAULT_SETTINGS } from "../../../src/operator/config/settings.ts";
 import { Operator } from "../../../src/operator/operator.ts";
-import { type OperatorBed, SETTINGS } from "../support/operator-bed.ts";
+import type { OperatorBed } from "../support/operator-bed.ts";
 
 /** The client of an operator that is killed between two writes: whatever it asks for then is never sent and never answered. */
 
@@ -67,7 +68,7 @@ export class Incarnation implements AsyncDisposable {
     this.#client = client;
     const operator = new Operator({
       client,
-      settings: SETTINGS,
+      settings: DEFAULT_SETTINGS,
       identity: IDENTITY,
       log,
       metrics: new Registry(),

@@ -8,17 +8,18 @@ import { RESOURCES } from "../../../src/kube/client/resource.ts";
 import { appliedKind, isWorkload } from "../../../src/operator/apply/applied-kinds.ts";
 import { COMPONENTS, renderEverything } from "../../../src/operator/components/registry.ts";
 import { INVENTORY_CONFIG_MAP } from "../../../src/operator/config/records.ts";
+import { DEFAULT_SETTINGS } from "../../../src/operator/config/settings.ts";
 import type { Random } from "../../support/random.ts";
 import { DRIFT_EDITS, type JsonPatch, POD_EDITS } from "../support/drift-edits.ts";
 import { NAMESPACE } from "../support/installed-operator.ts";
-import { type OperatorBed, SETTINGS } from "../support/operator-bed.ts";
+import type { OperatorBed } from "../support/operator-bed.ts";
 
 interface Deed {
   readonly what: string;
   readonly carryOut: (bed: OperatorBed) => Promise<unknown>;
 }
 
-const OBJECTS = renderEverything(SETTINGS, COMPONENTS);
+const OBJECTS = renderEverything(DEFAULT_SETTINGS, COMPONENTS);
 const POOLS: Resource = MAC_POOLS;
 
 function edit(resource: Resource, name: string, what: string, ops: JsonPatch): Deed {

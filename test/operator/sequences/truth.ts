@@ -11,8 +11,9 @@ import { APPLIED_KINDS, appliedKind, isWorkload } from "../../../src/operator/ap
 import { keyOf } from "../../../src/operator/apply/inventory.ts";
 import { INVENTORY_CONFIG_MAP } from "../../../src/operator/config/records.ts";
 import type { OperatorSettings } from "../../../src/operator/config/settings.ts";
+import { DEFAULT_SETTINGS } from "../../../src/operator/config/settings.ts";
 import { type InstalledOperator, NAMESPACE } from "../support/installed-operator.ts";
-import { NODES, SETTINGS } from "../support/operator-bed.ts";
+import { NODES } from "../support/operator-bed.ts";
 import { type Wanted, wantedBy } from "./wanted.ts";
 
 /** How an object in the cluster differs from the wanted one. By itself: nothing of the operator's comparison is in here. Pure. */
@@ -90,7 +91,7 @@ export class Truth {
   /** By what is wanted: the same as the API server stores it. */
   readonly #complete = new Map<string, KubeObject>();
 
-  constructor(cluster: InstalledOperator, settings = SETTINGS) {
+  constructor(cluster: InstalledOperator, settings = DEFAULT_SETTINGS) {
     this.#cluster = cluster;
     this.#admin = cluster.admin;
     this.#settings = settings;

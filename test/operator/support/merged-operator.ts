@@ -9,6 +9,7 @@ import { parse } from "yaml";
 import type { CustomResourceDefinition } from "../../../src/kube/client/built-in-kinds.ts";
 import { type KubeObject, RESOURCES } from "../../../src/kube/client/resource.ts";
 import { appliedKind } from "../../../src/operator/apply/applied-kinds.ts";
+import { componentImages } from "../../../src/operator/config/component-images.ts";
 import { settingsFor } from "../../../src/operator/config/settings.ts";
 import type { ClusterServiceVersion } from "../../../src/operator/olm/cluster-service-version.ts";
 import { mustRun } from "../../cluster/command.ts";
@@ -84,8 +85,7 @@ export async function installMerged(cluster: InstalledOperator, output: string):
   const [container] = csv.spec.install.spec.deployments[0]?.spec?.template.spec?.containers ?? [];
   const variables = Object.fromEntries((container?.env ?? []).map(({ name, value = "" }) => [name, value]));
   const { OPERATOR_VERSION: version = "", ...rest } = variables;
-  const images = Object.entries(rest).filter(([name]) => name.endsWith("_IMAGE"));
   const settings = settingsFor(container?.image ?? "", HCO_NAMESPACE);
   await cluster.stop();
-  cluster.start({ ...settings, version, componentImages: Object.fromEntries(images) });
+  cluster.start({ ...settings, version, componentImages: componentImages(rest) });
 }

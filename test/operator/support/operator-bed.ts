@@ -8,8 +8,6 @@ import { join } from "node:path";
 import type { KubeClient } from "../../../src/kube/client/client.ts";
 import { type KubeObject, RESOURCES } from "../../../src/kube/client/resource.ts";
 import { APPLIED_KINDS } from "../../../src/operator/apply/applied-kinds.ts";
-import { COMPONENT_IMAGES } from "../../../src/operator/config/component-images.ts";
-import { DEFAULT_SETTINGS, type OperatorSettings } from "../../../src/operator/config/settings.ts";
 import { AUDIT_POLICY, type Request, Requests } from "../../bench/cluster-requests.ts";
 import { type ControlPlane, startControlPlane } from "../../cluster/control-plane/control-plane.ts";
 import { makeRunDirectory } from "../../cluster/run-directory.ts";
@@ -21,11 +19,6 @@ import { Kubelets } from "./kubelets.ts";
 export const NODES = ["node-a", "node-b"];
 /** The socket of the runtime that the nodes tell of. */
 export const CRI_SOCKET = "/run/containerd/containerd.sock";
-/** With an image for each component of other projects. */
-export const SETTINGS: OperatorSettings = {
-  ...DEFAULT_SETTINGS,
-  componentImages: Object.fromEntries(COMPONENT_IMAGES.map((name) => [name, `registry.example.com/${name}:1`])),
-};
 /** Nobody renews the nodes' leases. */
 const PATIENCE = "--node-monitor-grace-period=24h";
 
