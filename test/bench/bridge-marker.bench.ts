@@ -46,11 +46,11 @@ async function measureMarker({ short, log }: BenchContext): Promise<BenchRow[]> 
 async function idleRows(bed: MarkerBenchBed, seconds: number): Promise<BenchRow[]> {
   // What a start does later than its first patch, such as a certificate for metrics.
   await sleep(5_000);
-  const [requests, cpuMs] = [bed.requests, bed.cpuMs];
+  const [requests, cpuMs] = [await bed.requests(), bed.cpuMs];
   await sleep(seconds * 1000);
   return [
     limitedRow("resident set of marker and link monitor", "MB", bed.residentMb, null, 60),
-    limitedRow(`idle: requests in ${seconds} s`, "requests", bed.requests - requests, null, 0),
+    limitedRow(`idle: requests in ${seconds} s`, "requests", (await bed.requests()) - requests, null, 0),
     mayBeNone(limitedRow("idle: CPU time a second (0.1 % of a core)", "ms", (bed.cpuMs - cpuMs) / seconds, null, 1)),
   ];
 }

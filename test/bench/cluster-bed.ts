@@ -3,7 +3,7 @@
  * kubelets of all other nodes, whose pods are reported as running and do nothing.
  */
 
-import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { buildPlugins } from "../../cni-plugins/build/build.ts";
@@ -27,7 +27,7 @@ import { LEASE_SECONDS, startKwok } from "../tools/kwok/kwok.ts";
 import type { BenchContext } from "./bench.ts";
 import { fakeNode, nodeName } from "./cluster-objects.ts";
 import { findProcesses, type PodProcess } from "./cluster-processes.ts";
-import { AUDIT_POLICY, Requests } from "./cluster-requests.ts";
+import { Requests } from "./cluster-requests.ts";
 
 const RELEASE = join(import.meta.dirname, "../../deploy/release.yaml");
 const CONFIGS: Resource<NetworkAddonsConfig> = NETWORK_ADDONS_CONFIGS;
@@ -36,8 +36,6 @@ const REAL_NODES = ["real-a", "real-b"];
 /** Keeps the product's Deployments on nodes where they run. */
 const REAL = { "example.com/runs-pods": "true" };
 const IN_FLIGHT = 32;
-/** In MB: a log that begins anew under its reader loses requests. */
-const NEVER_ROTATED = "--audit-log-maxsize=100000";
 const LIMIT_MS = 60 * 60_000;
 
 /** Renewals a second that two cores bear beside everything else; nothing of the product reads the nodes' leases. */
@@ -73,13 +71,12 @@ export class ClusterBed implements AsyncDisposable {
     await Promise.all([buildPlugins({ log }), fillCompileCache()]);
     const directory = await mkdtemp(join(tmpdir(), "cluster-bench-"));
     started.defer(() => rm(directory, { recursive: true, force: true }));
-    const [policy, auditLog] = [join(directory, "audit-policy.json"), join(directory, "audit.log")];
-    await writeFile(policy, JSON.stringify(AUDIT_POLICY));
+    const requests = await Requests.in(directory);
     const cluster = started.use(
       await startCluster({
         nodes: REAL_NODES.map((name) => ({ name })),
         controlPlane: {
-          apiServerArguments: [`--audit-policy-file=${policy}`, `--audit-log-path=${auditLog}`, NEVER_ROTATED],
+          apiServerArguments: requests.apiServerArguments,
           controllerManagerArguments: patience(leaseSecondsOf(nodes)),
         },
         log,
@@ -103,7 +100,7 @@ export class ClusterBed implements AsyncDisposable {
     const kwok = started.use(await startKwok(cluster.kubeconfig, directory, log, leaseSecondsOf(nodes)));
     log(`${nodes} nodes: creating them`);
     await inParallel(nodes, (index) => admin.create(RESOURCES.nodes, fakeNode(index)));
-    const bed = new ClusterBed(cluster, kwok, directory, admin, new Requests(auditLog));
+    const bed = new ClusterBed(cluster, kwok, directory, admin, requests);
     for (let index = 0; index < nodes; index++) {
       await bed.#until(`node ${index} of ${nodes} to take pods`, async () => {
         const { spec } = await admin.get(RESOURCES.nodes, { name: nodeName(index) });

@@ -1,26 +1,7 @@
 /** What the product's accounts ask of the API server, from its audit log. */
 
-import { open } from "node:fs/promises";
 import { DEFAULT_NAMESPACE } from "../../src/api/names.ts";
-
-const ACCOUNTS = `system:serviceaccounts:${DEFAULT_NAMESPACE}`;
-
-/** Watches are logged when they begin, everything else when it is answered. */
-export const AUDIT_POLICY = {
-  apiVersion: "audit.k8s.io/v1",
-  kind: "Policy",
-  omitStages: ["RequestReceived"],
-  rules: [{ level: "Metadata", userGroups: [ACCOUNTS] }, { level: "None" }],
-};
-
-interface AuditEvent {
-  readonly stage: string;
-  readonly verb: string;
-  readonly requestURI: string;
-  readonly user: { readonly username: string };
-  readonly objectRef?: { readonly resource?: string; readonly subresource?: string };
-  readonly stageTimestamp: string;
-}
+import { type AuditEvent, AuditLog } from "../support/audit-log.ts";
 
 export interface Request {
   /** Name of the service account. */
@@ -31,23 +12,23 @@ export interface Request {
 }
 
 export class Requests {
-  readonly #file: string;
-  #offset = 0;
-  #rest = "";
+  readonly #audit: AuditLog;
 
-  constructor(auditLog: string) {
-    this.#file = auditLog;
+  private constructor(audit: AuditLog) {
+    this.#audit = audit;
+  }
+
+  static async in(directory: string): Promise<Requests> {
+    return new Requests(await AuditLog.in(directory, { userGroups: [`system:serviceaccounts:${DEFAULT_NAMESPACE}`] }));
+  }
+
+  get apiServerArguments(): readonly string[] {
+    return this.#audit.apiServerArguments;
   }
 
   /** Those since the last call. */
   async next(): Promise<Request[]> {
-    await using file = await open(this.#file);
-    const { size } = await file.stat();
-    const { buffer } = await file.read(Buffer.alloc(size - this.#offset), 0, size - this.#offset, this.#offset);
-    this.#offset = size;
-    const lines = `${this.#rest}${buffer.toString("utf8")}`.split("\n");
-    this.#rest = lines.pop() ?? "";
-    return lines.map((line) => JSON.parse(line) as AuditEvent).flatMap(request);
+    return (await this.#audit.next()).flatMap(request);
   }
 }
 

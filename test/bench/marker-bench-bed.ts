@@ -1,6 +1,4 @@
 /** A bridge marker as the image has it, for measurements: its bundle under the flags of its DaemonSet. */
-import { readFileSync } from "node:fs";
-import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { writeAppTree } from "../../deploy/image/app-tree.ts";
 import { entryPoint, IMAGE_ENV } from "../../src/api/image.ts";
@@ -11,32 +9,26 @@ import { renderEverything } from "../../src/operator/components/registry.ts";
 import { DEFAULT_SETTINGS } from "../../src/operator/config/settings.ts";
 import { key, type MarkedNode, MarkerBed, USER } from "../bridge-marker/marker-bed.ts";
 import { makeRunDirectory } from "../cluster/run-directory.ts";
+import { AuditLog } from "../support/audit-log.ts";
 import { megabytesOf } from "../support/process-usage.ts";
-
-const POLICY = {
-  apiVersion: "audit.k8s.io/v1",
-  kind: "Policy",
-  omitStages: ["RequestReceived"],
-  rules: [{ level: "Metadata", users: [`system:serviceaccount:default:${USER}`] }, { level: "None" }],
-};
 
 export class MarkerBenchBed implements AsyncDisposable {
   readonly bed: MarkerBed;
   readonly node: MarkedNode;
-  readonly #auditLog: string;
+  readonly #audit: AuditLog;
+  #requests = 0;
 
-  private constructor(bed: MarkerBed, node: MarkedNode, auditLog: string) {
+  private constructor(bed: MarkerBed, node: MarkedNode, audit: AuditLog) {
     this.bed = bed;
     this.node = node;
-    this.#auditLog = auditLog;
+    this.#audit = audit;
   }
 
   static async start(log: (line: string) => void): Promise<MarkerBenchBed> {
     const tree = await writeAppTree(log);
     const directory = await makeRunDirectory();
-    const [policy, auditLog] = [join(directory, "policy.json"), join(directory, "audit.log")];
-    await writeFile(policy, JSON.stringify(POLICY));
-    const apiServerArguments = [`--audit-policy-file=${policy}`, `--audit-log-path=${auditLog}`];
+    const audit = await AuditLog.in(directory, { users: [`system:serviceaccount:default:${USER}`] });
+    const { apiServerArguments } = audit;
     await using started = new AsyncDisposableStack();
     const bed = started.use(await MarkerBed.start({ apiServerArguments }));
     const program = join(tree, entryPoint("bridge-marker"));
@@ -45,7 +37,7 @@ export class MarkerBenchBed implements AsyncDisposable {
     );
     await node.publishes("br1");
     started.move();
-    return new MarkerBenchBed(bed, node, auditLog);
+    return new MarkerBenchBed(bed, node, audit);
   }
 
   /** Resolves when the API server shows the bridge on the node. */
@@ -57,8 +49,9 @@ export class MarkerBenchBed implements AsyncDisposable {
   }
 
   /** Requests of the marker that have ended so far. */
-  get requests(): number {
-    return readFileSync(this.#auditLog, "utf8").split("\n").length - 1;
+  async requests(): Promise<number> {
+    this.#requests += (await this.#audit.next()).length;
+    return this.#requests;
   }
 
   /** Of marker and link monitor so far. */

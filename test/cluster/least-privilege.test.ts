@@ -22,7 +22,8 @@ import { MANAGER_ACCOUNT } from "../../src/operator/components/kube-mac-pool-acc
 import { COMPONENTS, renderEverything } from "../../src/operator/components/registry.ts";
 import { DEFAULT_SETTINGS } from "../../src/operator/config/settings.ts";
 import { EVERY_FACT } from "../../src/operator/watch/facts.ts";
-import { type Asked, AuditLog, cells, grantedBy, refused } from "../support/audited-rights.ts";
+import type { AuditLog } from "../support/audit-log.ts";
+import { type Asked, askedIn, auditAccounts, cells, grantedBy, refused } from "../support/audited-rights.ts";
 import { eventually } from "../support/eventually.ts";
 import { type Cluster, startCluster } from "./cluster.ts";
 import { attachmentDefinition, NAD_NAME, NAMESPACE, networkAddonsConfig, virtualMachine } from "./demo/objects.ts";
@@ -83,7 +84,7 @@ describe("the rights of the components", { timeout: 300_000 }, () => {
 
   beforeAll(async () => {
     directory = await makeRunDirectory();
-    audit = await AuditLog.in(directory, DEFAULT_NAMESPACE, ACCOUNTS);
+    audit = await auditAccounts(directory, DEFAULT_NAMESPACE, ACCOUNTS);
     const { apiServerArguments } = audit;
     cluster = await startCluster({
       nodes: [{ name: "node-a", bridges: ["br1"] }],
@@ -208,7 +209,7 @@ describe("the rights of the components", { timeout: 300_000 }, () => {
     await expect.poll(reasons, { timeout: LIMIT.limitMs }).toContain("PluginsStay");
     await kubectl("delete", "networkaddonsconfig", NETWORK_ADDONS_CONFIG_NAME, "--timeout=60s");
     expect(await workloads(client)).toEqual([]);
-    asked = await audit.read();
+    asked = (await audit.next()).map(askedIn);
     expect(refused(asked)).toEqual([]);
   });
 

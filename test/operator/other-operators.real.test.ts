@@ -177,7 +177,7 @@ describe("beside another operator, this one", () => {
     await expect
       .poll(async () => (await cluster.config())?.status?.components)
       .toEqual([
-        { name: "linuxBridge", phase: "Available" },
+        { name: "linuxBridge", phase: "Available", hostPaths: ["/opt/cni/bin"] },
         {
           name: "kubeMacPool",
           phase: "Degraded",

@@ -1,28 +1,14 @@
 /** Which rights of an account are used, by the API server's audit log. */
 
-import { readFile, writeFile } from "node:fs/promises";
-import { join } from "node:path";
 import type { KubeObject } from "../../src/kube/client/resource.ts";
 import type { PathRule, Rule } from "../../src/operator/manifests/rbac.ts";
+import { type AuditEvent, AuditLog } from "./audit-log.ts";
 
 /** Rules that RBAC gives an account, in the whole cluster or in one namespace. */
 export interface Granted {
   readonly account: string;
   readonly namespace?: string | undefined;
   readonly rules: readonly (Rule | PathRule)[];
-}
-
-interface AuditEvent {
-  readonly verb: string;
-  readonly user: { readonly username: string };
-  readonly objectRef?: {
-    readonly resource?: string;
-    readonly subresource?: string;
-    readonly apiGroup?: string;
-    readonly namespace?: string;
-    readonly name?: string;
-  };
-  readonly responseStatus?: { readonly code?: number };
 }
 
 /** One request, as RBAC sees it. */
@@ -41,33 +27,11 @@ export interface Asked {
 const FORBIDDEN = 403;
 const CREATED = 201;
 
-export class AuditLog {
-  readonly #file: string;
-  /** For the API server. */
-  readonly apiServerArguments: readonly string[];
+/** Of service accounts in a namespace. */
+export const auditAccounts = (directory: string, namespace: string, accounts: readonly string[]): Promise<AuditLog> =>
+  AuditLog.in(directory, { users: accounts.map((account) => `system:serviceaccount:${namespace}:${account}`) });
 
-  private constructor(policy: string, file: string) {
-    this.#file = file;
-    this.apiServerArguments = [`--audit-policy-file=${policy}`, `--audit-log-path=${file}`];
-  }
-
-  /** Of service accounts in a namespace. */
-  static async in(directory: string, namespace: string, accounts: readonly string[]): Promise<AuditLog> {
-    const policy = join(directory, "audit-policy.json");
-    const users = accounts.map((account) => `system:serviceaccount:${namespace}:${account}`);
-    const rules = [{ level: "Metadata", users }, { level: "None" }];
-    const text = { apiVersion: "audit.k8s.io/v1", kind: "Policy", omitStages: ["RequestReceived"], rules };
-    await writeFile(policy, JSON.stringify(text));
-    return new AuditLog(policy, join(directory, "audit.log"));
-  }
-
-  async read(): Promise<Asked[]> {
-    const lines = (await readFile(this.#file, "utf8")).split("\n").filter(Boolean);
-    return lines.map((line) => askedIn(JSON.parse(line) as AuditEvent));
-  }
-}
-
-function askedIn({ verb, user, objectRef = {}, responseStatus }: AuditEvent): Asked {
+export function askedIn({ verb, user, objectRef = {}, responseStatus }: AuditEvent): Asked {
   const { resource = "", subresource, apiGroup = "", namespace, name } = objectRef;
   const status = responseStatus?.code ?? 0;
   const creates = status === CREATED && verb !== "create";

@@ -3,12 +3,11 @@
  * The operator is not started. The API server notes what the operator asks for.
  */
 
-import { rm, writeFile } from "node:fs/promises";
-import { join } from "node:path";
+import { rm } from "node:fs/promises";
 import type { KubeClient } from "../../../src/kube/client/client.ts";
 import { type KubeObject, RESOURCES } from "../../../src/kube/client/resource.ts";
 import { APPLIED_KINDS } from "../../../src/operator/apply/applied-kinds.ts";
-import { AUDIT_POLICY, type Request, Requests } from "../../bench/cluster-requests.ts";
+import { type Request, Requests } from "../../bench/cluster-requests.ts";
 import { type ControlPlane, startControlPlane } from "../../cluster/control-plane/control-plane.ts";
 import { makeRunDirectory } from "../../cluster/run-directory.ts";
 import { eventually } from "../../support/eventually.ts";
@@ -48,13 +47,11 @@ export class OperatorBed implements AsyncDisposable {
     await using parts = new AsyncDisposableStack();
     const directory = await makeRunDirectory();
     parts.defer(() => rm(directory, { recursive: true, force: true }));
-    const [policy, log] = [join(directory, "audit-policy.json"), join(directory, "audit.log")];
-    await writeFile(policy, JSON.stringify(AUDIT_POLICY));
-    await writeFile(log, "");
+    const requests = await Requests.in(directory);
     const controlPlane = await startControlPlane({
       controllerManager: true,
       scheduler: true,
-      apiServerArguments: [`--audit-policy-file=${policy}`, `--audit-log-path=${log}`, "--audit-log-maxsize=100000"],
+      apiServerArguments: requests.apiServerArguments,
       controllerManagerArguments: [PATIENCE],
     });
     parts.use(controlPlane);
@@ -63,7 +60,7 @@ export class OperatorBed implements AsyncDisposable {
     for (const definition of CERT_MANAGER_CRDS) await cluster.admin.create(RESOURCES.crds, definition);
     await untilServed(cluster.admin);
     parts.use(new Kubelets(cluster.admin, NAMESPACE));
-    return new OperatorBed(controlPlane, cluster, new Requests(log), parts.move());
+    return new OperatorBed(controlPlane, cluster, requests, parts.move());
   }
 
   get admin(): KubeClient {
