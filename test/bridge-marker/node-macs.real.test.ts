@@ -12,7 +12,6 @@ import { RESOURCES, type Resource } from "../../src/kube/client/resource.ts";
 import { credentialsFromKubeconfig } from "../../src/kube/credentials/credentials.ts";
 import { scriptedMonitor, seenLink } from "../links/scripted-monitor.ts";
 import { issueToken } from "../mac-pool/account.ts";
-import { tokenKubeconfig } from "../mac-pool/token-kubeconfig.ts";
 import { InstalledOperator, NAMESPACE } from "../operator/support/installed-operator.ts";
 import { eventually } from "../support/eventually.ts";
 import { ProductProcess } from "../support/product-process.ts";
@@ -70,8 +69,7 @@ describe("the report of a node's addresses, on a real API server", { timeout: 12
 
   async function addToken(key: string, account: string, pod?: Awaited<ReturnType<typeof podOn>>): Promise<void> {
     const token = await issueToken(cluster.admin, { namespace: NAMESPACE, name: account }, pod);
-    const { url, authority } = cluster.controlPlane;
-    const kubeconfig = tokenKubeconfig(url, authority.certificate, token);
+    const kubeconfig = cluster.controlPlane.tokenKubeconfig(token);
     kubeconfigs.set(key, kubeconfig);
     clients.set(key, new KubeClient({ credentials: await credentialsFromKubeconfig(kubeconfig) }));
   }

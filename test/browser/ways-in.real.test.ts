@@ -10,7 +10,6 @@ import { RESOURCES } from "../../src/kube/client/resource.ts";
 import { exposeInspection } from "../cli/support/pool-service.ts";
 import { ensureBinaries } from "../cluster/control-plane/binaries.ts";
 import { POOL_NAMESPACE } from "../mac-pool/pool-bed.ts";
-import { tokenKubeconfig } from "../mac-pool/token-kubeconfig.ts";
 import { CHROMIUM, overflow, seriousFaults, show, takePicture, type WatchedPage } from "./chromium.ts";
 import { PageBed } from "./page-bed.ts";
 
@@ -110,10 +109,9 @@ describe.skipIf(CHROMIUM === undefined)("the page in a browser, for those who co
   });
 
   it("needs no token behind kubectl macpool ui", async () => {
-    const { url, authority, directory } = bed.pool.controlPlane;
-    const kubeconfig = join(directory, "through-ui.kubeconfig");
-    const written = tokenKubeconfig(url, authority.certificate, await bed.reader("through-ui"));
-    await writeFile(kubeconfig, written, { mode: 0o600 });
+    const { controlPlane } = bed.pool;
+    const kubeconfig = join(controlPlane.directory, "through-ui.kubeconfig");
+    await writeFile(kubeconfig, controlPlane.tokenKubeconfig(await bed.reader("through-ui")), { mode: 0o600 });
     const ui = [await buildCli(), "ui", "--no-browser", "--pool-namespace", POOL_NAMESPACE];
     const address = await addressFrom(process.execPath, ui, kubeconfig);
     await using opened = await bed.open({}, address);

@@ -7,7 +7,6 @@ import { KINDS } from "../../src/mac-pool/objects/kinds.ts";
 import { type CommandResult, runCommand } from "../cluster/command.ts";
 import { machine, macsOf } from "../mac-pool/machines.ts";
 import { POOL_NAMESPACE, type PoolBed } from "../mac-pool/pool-bed.ts";
-import { tokenKubeconfig } from "../mac-pool/token-kubeconfig.ts";
 import { viewerToken } from "../mac-pool/viewer-token.ts";
 import { eventually } from "../support/eventually.ts";
 import { Random } from "../support/random.ts";
@@ -46,9 +45,7 @@ describe("kubectl macpool through the API server's proxy", () => {
   });
 
   async function kubeconfig(name: string, where: Parameters<typeof viewerToken>[2]): Promise<string> {
-    const { url, authority } = bed.controlPlane;
-    const token = await viewerToken(bed, name, where);
-    return cli.write(`${name}.kubeconfig`, tokenKubeconfig(url, authority.certificate, token));
+    return cli.write(`${name}.kubeconfig`, bed.controlPlane.tokenKubeconfig(await viewerToken(bed, name, where)));
   }
 
   // The bed's API server asks the webhooks by a URL, which says nothing about a Service.

@@ -15,7 +15,6 @@ import { DEFAULT_SETTINGS } from "../../src/operator/config/settings.ts";
 import type { ControlPlaneAccess } from "../cluster/control-plane/access.ts";
 import { nadCrd } from "../cluster/multus/nad-crd.ts";
 import { issueToken } from "../mac-pool/account.ts";
-import { tokenKubeconfig } from "../mac-pool/token-kubeconfig.ts";
 import { borrowControlPlane } from "../support/borrowed-control-plane.ts";
 import { createAny } from "../support/create-any.ts";
 import { eventually } from "../support/eventually.ts";
@@ -177,6 +176,6 @@ async function servingSecret(controlPlane: ControlPlaneAccess): Promise<KubeObje
 async function accountKubeconfig(controlPlane: ControlPlaneAccess, admin: KubeClient): Promise<string> {
   const token = await issueToken(admin, { name: LINUX_BRIDGE_WEBHOOK, namespace: DEFAULT_NAMESPACE });
   const file = join(controlPlane.directory, "injector.kubeconfig");
-  await writeFile(file, tokenKubeconfig(controlPlane.url, controlPlane.authority.certificate, token), { mode: 0o600 });
+  await writeFile(file, controlPlane.tokenKubeconfig(token), { mode: 0o600 });
   return file;
 }

@@ -32,7 +32,6 @@ import { webhooksAt } from "../support/webhooks-at.ts";
 import { issueToken, kubeconfigAccount, mountedAccount } from "./account.ts";
 import { Balancer } from "./balancer.ts";
 import { machine } from "./machines.ts";
-import { tokenKubeconfig } from "./token-kubeconfig.ts";
 
 export const POOL_NAMESPACE = "pool-system";
 
@@ -294,6 +293,6 @@ export class PoolBed implements AsyncDisposable {
   }
 
   #kubeconfig(): string {
-    return tokenKubeconfig(this.controlPlane.url, this.controlPlane.authority.certificate, this.#parts.token);
+    return this.controlPlane.tokenKubeconfig(this.#parts.token);
   }
 }

@@ -5,7 +5,6 @@ import { RESOURCES } from "../../src/kube/client/resource.ts";
 import { credentialsFromKubeconfig } from "../../src/kube/credentials/credentials.ts";
 import { DEFAULT_SETTINGS } from "../../src/operator/config/settings.ts";
 import { issueToken } from "../mac-pool/account.ts";
-import { tokenKubeconfig } from "../mac-pool/token-kubeconfig.ts";
 import { eventually } from "../support/eventually.ts";
 import { InstalledOperator, NAMESPACE } from "./support/installed-operator.ts";
 
@@ -198,8 +197,7 @@ describe("the admission guard of the right to patch nodes' status", () => {
     const { account, node } = WRITERS[writer];
     const ref = { namespace: NAMESPACE, name: account };
     const bound = node === undefined ? undefined : await podOf(account, node);
-    const { url, authority } = cluster.controlPlane;
-    const kubeconfig = tokenKubeconfig(url, authority.certificate, await issueToken(cluster.admin, ref, bound));
+    const kubeconfig = cluster.controlPlane.tokenKubeconfig(await issueToken(cluster.admin, ref, bound));
     return new KubeClient({ credentials: await credentialsFromKubeconfig(kubeconfig) });
   }
 

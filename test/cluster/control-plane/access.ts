@@ -54,6 +54,12 @@ export abstract class ControlPlaneAccess implements AsyncDisposable, ControlPlan
     return renderKubeconfig({ server, caCertificate: this.authority.certificate, user: name, credentials });
   }
 
+  /** A kubeconfig for whoever the token is of. */
+  tokenKubeconfig(token: string): string {
+    const { url: server, authority } = this;
+    return renderKubeconfig({ server, caCertificate: authority.certificate, user: "account", credentials: { token } });
+  }
+
   abstract [Symbol.asyncDispose](): Promise<void>;
 
   /** Makes the administrator's credentials; nothing can be asked before. */

@@ -5,12 +5,19 @@ export interface KubeconfigParts {
   readonly server: string;
   readonly caCertificate: string;
   readonly user: string;
-  readonly credentials: KeyPair;
+  readonly credentials: KeyPair | { readonly token: string };
 }
 
 const base64 = (text: string): string => Buffer.from(text).toString("base64");
 
 export function renderKubeconfig({ server, caCertificate, user, credentials }: KubeconfigParts): string {
+  const shown =
+    "token" in credentials
+      ? { token: credentials.token }
+      : {
+          "client-certificate-data": base64(credentials.cert),
+          "client-key-data": base64(credentials.key),
+        };
   return `apiVersion: v1
 kind: Config
 clusters:
@@ -20,9 +27,7 @@ clusters:
       certificate-authority-data: ${base64(caCertificate)}
 users:
   - name: ${JSON.stringify(user)}
-    user:
-      client-certificate-data: ${base64(credentials.cert)}
-      client-key-data: ${base64(credentials.key)}
+    user: ${JSON.stringify(shown)}
 contexts:
   - name: local
     context:
