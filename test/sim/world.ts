@@ -1,3 +1,4 @@
+import type { NodeMACs } from "../../src/api/node-macs.ts";
 import type { KubeObject } from "../../src/kube/client/resource.ts";
 import type { Refusal } from "../../src/mac-pool/claims/refusals.ts";
 import { KINDS } from "../../src/mac-pool/objects/kinds.ts";
@@ -8,7 +9,6 @@ import { FullnessCheck } from "./fullness.ts";
 import { EPOCH_MS } from "./host.ts";
 import { Listings } from "./listings.ts";
 import { CALM, Network } from "./network.ts";
-import { Nodes } from "./nodes.ts";
 import { type HolderKind, macsHeld, wishesOf } from "./objects.ts";
 import type { Plan } from "./plan.ts";
 import { isLeftAlone } from "./rest.ts";
@@ -18,6 +18,44 @@ import { type Seams, SimReplica } from "./sim-replica.ts";
 import { Submission, type Wanted } from "./submission.ts";
 import { Tenancy } from "./tenancy.ts";
 import { refOf, VirtController } from "./virt-controller.ts";
+
+const NAMES = ["node-a", "node-b"] as const;
+/** A node that reports so many of the few addresses leaves some in any pool but the smallest. */
+const MOST = 2;
+
+/** The nodes of the simulated cluster, as far as their markers report addresses. */
+class Nodes {
+  readonly #etcd: ObjectStore;
+  readonly #tenancy: Tenancy;
+
+  constructor(etcd: ObjectStore, tenancy: Tenancy) {
+    this.#etcd = etcd;
+    this.#tenancy = tenancy;
+  }
+
+  /** A node reports other addresses, or is gone. */
+  change(random: Random): void {
+    const name = random.pick(NAMES);
+    const old = this.#etcd.get(KINDS.nodeMacs.plural, name);
+    if (old !== undefined && random.chance(0.4)) {
+      this.#etcd.remove(KINDS.nodeMacs, { name });
+      return;
+    }
+    const numbers = Array.from({ length: random.below(MOST + 1) }, () => random.below(this.#tenancy.addressCount));
+    const addresses = [...new Set(numbers)].map((number) => ({ mac: this.#tenancy.mac(number), interface: "eth0" }));
+    if (old !== undefined) {
+      this.#etcd.update(KINDS.nodeMacs, { ...old, addresses });
+      return;
+    }
+    const ownerReferences = [{ apiVersion: "v1", kind: "Node", name, uid: name }];
+    this.#etcd.create(KINDS.nodeMacs, { kind: "NodeMACs", metadata: { name, ownerReferences }, addresses });
+  }
+
+  reported(): ReadonlySet<string> {
+    const reports = this.#etcd.list(KINDS.nodeMacs.plural) as unknown as NodeMACs[];
+    return new Set(reports.flatMap(({ addresses }) => addresses.map(({ mac }) => mac)));
+  }
+}
 
 /** What the kubelet and the start of the process take. */
 const CONTAINER_RESTART_MS = 500;
