@@ -5,14 +5,14 @@
 
 import { readFileSync } from "node:fs";
 import { formatMac } from "../../src/api/mac.ts";
-import { FIRST, InspectionBed } from "../mac-pool/inspection/inspection-bed.ts";
+import { FIRST, InspectionFixture } from "../mac-pool/inspection/inspection-fixture.ts";
 import { manyClaims, manyMacs, refuseMany } from "../mac-pool/inspection/queries/many-claims.ts";
 import { InspectionServer } from "../mac-pool/inspection/rest/inspection-server.ts";
 
 const [certFile = "", keyFile = "", count = "0"] = process.argv.slice(2);
 
 const macs = manyMacs(Number(count));
-const bed = await InspectionBed.start(manyClaims(macs));
+const bed = await InspectionFixture.start(manyClaims(macs));
 refuseMany(bed.denials, macs);
 const pair = { cert: readFileSync(certFile, "utf8"), key: readFileSync(keyFile, "utf8") };
 const server = await InspectionServer.start(bed, { tls: { current: () => pair, onChange: () => () => {} } });

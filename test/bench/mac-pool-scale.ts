@@ -5,7 +5,7 @@ import { newClaim } from "../../src/mac-pool/claims/claim.ts";
 import { KINDS } from "../../src/mac-pool/objects/kinds.ts";
 import { MANAGER_ACCOUNT } from "../../src/operator/components/kube-mac-pool-access.ts";
 import { machine } from "../mac-pool/machines.ts";
-import { POOL_NAMESPACE, type PoolBed } from "../mac-pool/pool-bed.ts";
+import { POOL_NAMESPACE, type PoolFixture } from "../mac-pool/pool-fixture.ts";
 import { inFlight } from "../support/in-flight.ts";
 
 const IN_FLIGHT = 32;
@@ -23,7 +23,7 @@ export interface Filling {
 }
 
 /** VMs of 2 kB and more, with or without the bound claims of their addresses. */
-export async function fill(bed: PoolBed, filling: Filling, log: (line: string) => void): Promise<void> {
+export async function fill(bed: PoolFixture, filling: Filling, log: (line: string) => void): Promise<void> {
   const { prefix, firstMac, vms, nics, claimed } = filling;
   await using pool = new KubeClient({ credentials: await credentialsFromKubeconfig(await poolKubeconfig(bed)) });
   const since = new Date().toISOString();
@@ -51,6 +51,6 @@ export async function fill(bed: PoolBed, filling: Filling, log: (line: string) =
 }
 
 /** Of the pool's own account, and without its limits. */
-export function poolKubeconfig({ controlPlane }: PoolBed): Promise<string> {
+export function poolKubeconfig({ controlPlane }: PoolFixture): Promise<string> {
   return controlPlane.userKubeconfig(`system:serviceaccount:${POOL_NAMESPACE}:${MANAGER_ACCOUNT}`, ["system:masters"]);
 }

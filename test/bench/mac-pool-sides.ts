@@ -6,7 +6,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { RESOURCES } from "../../src/kube/client/resource.ts";
 import { type ControlPlane, startControlPlane } from "../cluster/control-plane/control-plane.ts";
-import { PoolBed } from "../mac-pool/pool-bed.ts";
+import { PoolFixture } from "../mac-pool/pool-fixture.ts";
 import { eventually } from "../support/eventually.ts";
 import { cpuMsOf, megabytesOf } from "../support/process-usage.ts";
 import { type RequestCounts, readRequestCounts } from "./request-counts.ts";
@@ -28,12 +28,12 @@ export interface Used {
 
 export class Side implements AsyncDisposable {
   readonly name: string;
-  readonly bed: PoolBed;
+  readonly bed: PoolFixture;
   readonly controlPlane: ControlPlane;
   /** Of the pool's processes. */
   readonly #pids: readonly number[];
 
-  private constructor(name: string, bed: PoolBed, controlPlane: ControlPlane, pids: readonly number[]) {
+  private constructor(name: string, bed: PoolFixture, controlPlane: ControlPlane, pids: readonly number[]) {
     this.name = name;
     this.bed = bed;
     this.controlPlane = controlPlane;
@@ -42,10 +42,10 @@ export class Side implements AsyncDisposable {
 
   static async start(
     name: string,
-    startPool: (bed: PoolBed) => Promise<readonly number[]> = async () => [],
+    startPool: (bed: PoolFixture) => Promise<readonly number[]> = async () => [],
   ): Promise<Side> {
     const controlPlane = await startControlPlane();
-    const bed = await PoolBed.start({ controlPlane });
+    const bed = await PoolFixture.start({ controlPlane });
     try {
       await bed.admin.create(RESOURCES.namespaces, { metadata: { name: NAMESPACE } });
       return new Side(name, bed, controlPlane, await startPool(bed));
@@ -115,7 +115,7 @@ export class Side implements AsyncDisposable {
 }
 
 /** Two replicas behind the address of the Service, with the operator's rights, webhooks and flags. The bed ends them. */
-export async function ourPool(bed: PoolBed, quarantineSeconds: number): Promise<readonly number[]> {
+export async function ourPool(bed: PoolFixture, quarantineSeconds: number): Promise<readonly number[]> {
   const pids = [await bed.startReplica("one", true), await bed.startReplica("two", true)];
   await bed.createPool("default", { ranges: [RANGE], quarantineSeconds });
   await bed.registerWebhooks();

@@ -13,7 +13,7 @@ import { RESOURCES } from "../../src/kube/client/resource.ts";
 import { KINDS } from "../../src/mac-pool/objects/kinds.ts";
 import type { ClaimFacts } from "../../src/mac-pool/pools/pool.ts";
 import { PoolIndex } from "../../src/mac-pool/pools/pool-index.ts";
-import { PoolBed } from "../mac-pool/pool-bed.ts";
+import { PoolFixture } from "../mac-pool/pool-fixture.ts";
 import { poolSettings } from "../mac-pool/pool-settings.ts";
 import { eventually } from "../support/eventually.ts";
 import { megabytesOf } from "../support/process-usage.ts";
@@ -77,7 +77,7 @@ const NODE_FLAGS = ["--max-semi-space-size=32"];
  * Admissions that make two durable claims each, and the same two writes by a bare client, in between. The disk and the API
  * server stall for some 50 ms every few seconds: only sides that meet the same stalls have a p99 that can be compared.
  */
-async function measureDurable(bed: PoolBed, { log, env, short }: BenchContext): Promise<DurableSamples> {
+async function measureDurable(bed: PoolFixture, { log, env, short }: BenchContext): Promise<DurableSamples> {
   const seconds = Number(env.MAC_POOL_BENCH_SECONDS ?? (short ? SHORT_SECONDS : SECONDS));
   for (const name of NAMESPACES) await bed.admin.create(RESOURCES.namespaces, { metadata: { name } });
   const caller = fork(join(import.meta.dirname, "durable-caller.ts"), { execArgv: NODE_FLAGS });
@@ -133,14 +133,14 @@ export const bench: Bench = {
 };
 
 async function measureAdmission(context: BenchContext): Promise<BenchRow[]> {
-  await using bed = await PoolBed.start();
+  await using bed = await PoolFixture.start();
   const rows = await measureOwnShare(bed, context);
   await bed.startReplica("one", true);
   await bed.createPool("default", { ranges: [RANGE] });
   return [...rows, ...(await durableRows(bed, context))];
 }
 
-async function measureOwnShare(bed: PoolBed, { log, short }: BenchContext): Promise<BenchRow[]> {
+async function measureOwnShare(bed: PoolFixture, { log, short }: BenchContext): Promise<BenchRow[]> {
   const { authority, directory } = bed.controlPlane;
   const { cert, key } = await authority.issue({ commonName: "bench", addresses: ["127.0.0.1"], usage: ["server"] });
   const files = [join(directory, "bench.crt"), join(directory, "bench.key")] as const;
@@ -193,7 +193,7 @@ async function sequence(caller: Caller, body: (i: number) => string, count: numb
   return samples;
 }
 
-async function durableRows(bed: PoolBed, context: BenchContext): Promise<BenchRow[]> {
+async function durableRows(bed: PoolFixture, context: BenchContext): Promise<BenchRow[]> {
   const { admissions, creations } = await measureDurable(bed, context);
   const what = `automatic 2-NIC VM over HTTPS, two durable claims, ${RATE}/s beside the API server`;
   const bare = "two claims created at once by a bare client, in between";
@@ -205,7 +205,7 @@ async function durableRows(bed: PoolBed, context: BenchContext): Promise<BenchRo
 
 /** On a cluster that had no pool before. */
 async function measureScale({ log, env, short }: BenchContext): Promise<BenchRow[]> {
-  await using bed = await PoolBed.start();
+  await using bed = await PoolFixture.start();
   const claims = Number(env.MAC_POOL_BENCH_CLAIMS ?? (short ? 10_000 : 100_000));
   const many = { prefix: "vm", firstMac: FILLED_FROM, vms: claims / 10, nics: 2, claimed: false };
   const firstMac = (FILLED_FROM + many.vms * many.nics) as Mac;
@@ -231,7 +231,7 @@ async function measureScale({ log, env, short }: BenchContext): Promise<BenchRow
 }
 
 /** From a start, when the replica is ready and leads, until the pool's condition says that all of them are adopted. */
-async function adopted(bed: PoolBed, vms: number): Promise<number> {
+async function adopted(bed: PoolFixture, vms: number): Promise<number> {
   const startMs = performance.now();
   await eventually(
     `${vms} adopted VMs`,
@@ -245,7 +245,7 @@ async function adopted(bed: PoolBed, vms: number): Promise<number> {
   return performance.now() - startMs;
 }
 
-async function startToReady(bed: PoolBed, name: string): Promise<{ readyMs: number; pid: number }> {
+async function startToReady(bed: PoolFixture, name: string): Promise<{ readyMs: number; pid: number }> {
   const startMs = performance.now();
   const pid = await bed.startReplica(name, true);
   const readyMs = performance.now() - startMs;

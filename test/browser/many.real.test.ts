@@ -1,7 +1,7 @@
 import type { Browser, BrowserContextOptions, Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { formatMac, type Mac } from "../../src/api/mac.ts";
-import { claimOf, FIRST, InspectionBed, owner } from "../mac-pool/inspection/inspection-bed.ts";
+import { claimOf, FIRST, InspectionFixture, owner } from "../mac-pool/inspection/inspection-fixture.ts";
 import { manyClaims, manyMacs, refuseMany } from "../mac-pool/inspection/queries/many-claims.ts";
 import { InspectionServer } from "../mac-pool/inspection/rest/inspection-server.ts";
 import {
@@ -44,11 +44,11 @@ const LOOKS = [
 ] as const;
 
 describe.skipIf(CHROMIUM === undefined)("the page in a browser, with 100,000 claims", () => {
-  let bed: InspectionBed;
+  let bed: InspectionFixture;
   let server: InspectionServer;
   let browser: Browser;
   beforeAll(async () => {
-    bed = await InspectionBed.start(manyClaims(MACS));
+    bed = await InspectionFixture.start(manyClaims(MACS));
     refuseMany(bed.denials, MACS);
     server = await InspectionServer.start(bed);
     browser = await launchChromium();

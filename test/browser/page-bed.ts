@@ -3,7 +3,7 @@ import { DEFAULT_MAC_POOL } from "../../src/api/names.ts";
 import { type KubeObject, RESOURCES } from "../../src/kube/client/resource.ts";
 import { KINDS } from "../../src/mac-pool/objects/kinds.ts";
 import { guestSpec, instanceOf, machine, type TestInterface } from "../mac-pool/machines.ts";
-import { PoolBed } from "../mac-pool/pool-bed.ts";
+import { PoolFixture } from "../mac-pool/pool-fixture.ts";
 import { viewerToken } from "../mac-pool/viewer-token.ts";
 import { eventually } from "../support/eventually.ts";
 import { launchChromium, openPage, show, type WatchedPage } from "./chromium.ts";
@@ -12,16 +12,16 @@ export const RANGE = { start: "02:5d:1c:00:00:00", end: "02:5d:1c:ff:ff:ff" };
 
 /** A replica on a real API server that serves the page, a browser, and readers with and without rights. */
 export class PageBed implements AsyncDisposable {
-  readonly pool: PoolBed;
+  readonly pool: PoolFixture;
   readonly #browser: Browser;
 
-  private constructor(pool: PoolBed, browser: Browser) {
+  private constructor(pool: PoolFixture, browser: Browser) {
     this.pool = pool;
     this.#browser = browser;
   }
 
   static async start(): Promise<PageBed> {
-    const pool = await PoolBed.start();
+    const pool = await PoolFixture.start();
     await pool.startReplica("one");
     await pool.createPool("default", { ranges: [RANGE], quarantineSeconds: 3_600 });
     await pool.registerWebhooks();

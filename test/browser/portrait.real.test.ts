@@ -7,7 +7,7 @@ import type { KubeObject } from "../../src/kube/client/resource.ts";
 import { type Clock, systemClock } from "../../src/kube/clock.ts";
 import { conflict, namespaceLimit } from "../../src/mac-pool/claims/refusals.ts";
 import type { DenialLog } from "../../src/mac-pool/inspection/queries/denials.ts";
-import { claimOf, InspectionBed, instanceOf, owner, vmOf } from "../mac-pool/inspection/inspection-bed.ts";
+import { claimOf, InspectionFixture, instanceOf, owner, vmOf } from "../mac-pool/inspection/inspection-fixture.ts";
 import { InspectionServer } from "../mac-pool/inspection/rest/inspection-server.ts";
 import { Random } from "../support/random.ts";
 import { CHROMIUM, launchChromium, openPage, printPage, takePicture } from "./chromium.ts";
@@ -41,7 +41,7 @@ class EarlierClock implements Clock {
   monotonicMs = (): number => systemClock.monotonicMs() + DAYS * DAY_MS - this.earlierMs;
 }
 
-async function startPortrait(): Promise<InspectionBed> {
+async function startPortrait(): Promise<InspectionFixture> {
   const clock = new EarlierClock();
   const random = new Random(7);
   const draw = (start: number, size: number, count: number): Mac[] => {
@@ -71,7 +71,7 @@ async function startPortrait(): Promise<InspectionBed> {
       maxAddressesPerNamespace: OF_LAB,
     },
   };
-  const bed = await InspectionBed.start({
+  const bed = await InspectionFixture.start({
     clock,
     pools,
     namespaces: {
@@ -133,7 +133,7 @@ const rangeOf = (start: number, size: number) => ({
 
 /** The pictures of the README are `portrait-overview` and `portrait-map` of this. */
 describe.skipIf(CHROMIUM === undefined)("the page in a browser, after a week", () => {
-  let bed: InspectionBed;
+  let bed: InspectionFixture;
   let server: InspectionServer;
   let browser: Browser;
   beforeAll(async () => {

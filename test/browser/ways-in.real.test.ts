@@ -9,7 +9,7 @@ import { buildCli } from "../../src/cli/build.ts";
 import { RESOURCES } from "../../src/kube/client/resource.ts";
 import { exposeInspection } from "../cli/support/pool-service.ts";
 import { ensureBinaries } from "../cluster/control-plane/binaries.ts";
-import { POOL_NAMESPACE } from "../mac-pool/pool-bed.ts";
+import { POOL_NAMESPACE } from "../mac-pool/pool-fixture.ts";
 import { CHROMIUM, overflow, seriousFaults, show, takePicture, type WatchedPage } from "./chromium.ts";
 import { PageBed } from "./page-bed.ts";
 

@@ -6,7 +6,7 @@ import { type KubeObject, RESOURCES } from "../../src/kube/client/resource.ts";
 import { KINDS } from "../../src/mac-pool/objects/kinds.ts";
 import { type CommandResult, runCommand } from "../cluster/command.ts";
 import { machine, macsOf } from "../mac-pool/machines.ts";
-import { PoolBed } from "../mac-pool/pool-bed.ts";
+import { PoolFixture } from "../mac-pool/pool-fixture.ts";
 import { eventually } from "../support/eventually.ts";
 import { account, bindClusterRole } from "../support/rights.ts";
 import { CliProcess } from "./support/cli-process.ts";
@@ -17,7 +17,7 @@ const OBJECTS_ONLY =
   "proxy passes on tokens only: give --token. This answer is from MACPool and MACClaim objects, without denials and rates.\n";
 
 describe("kubectl macpool on a real API server", () => {
-  let bed: PoolBed;
+  let bed: PoolFixture;
   let cli: CliProcess;
   let folder: string;
   let vm: KubeObject;
@@ -26,7 +26,7 @@ describe("kubectl macpool on a real API server", () => {
   beforeAll(async () => {
     cli = await CliProcess.build();
     folder = cli.folder;
-    bed = await PoolBed.start();
+    bed = await PoolFixture.start();
     await symlink(bed.controlPlane.kubectlPath, join(folder, "kubectl"));
     await bed.startReplica("one");
     await bed.createPool("default", { ranges: [{ start: "02:5d:1c:00:00:00", end: "02:5d:1c:ff:ff:ff" }] });

@@ -4,7 +4,7 @@ import { claimName, type Mac, parseMac } from "../../src/api/mac.ts";
 import { CLAIM_BREAK_GLASS } from "../../src/api/mac-claim.ts";
 import { parseRangeText, rangeSize } from "../../src/api/mac-range.ts";
 import { KINDS } from "../../src/mac-pool/objects/kinds.ts";
-import { PoolBed } from "../mac-pool/pool-bed.ts";
+import { PoolFixture } from "../mac-pool/pool-fixture.ts";
 import { CliProcess } from "./support/cli-process.ts";
 
 /** Two clusters, each with a pool and claims and without a replica: their state is what is compared. */
@@ -14,13 +14,13 @@ const MACS = { a: ["02:5d:1c:00:90:01", "02:5d:1c:00:00:01"], b: ["02:5d:1c:00:9
 type Name = keyof typeof RANGES;
 const NAMES: readonly Name[] = ["a", "b"];
 
-const beds: PoolBed[] = [];
+const beds: PoolFixture[] = [];
 let cli: CliProcess;
 
 beforeAll(async () => {
   cli = await CliProcess.build();
   for (const name of NAMES) {
-    const bed = await PoolBed.start({ kubevirt: false });
+    const bed = await PoolFixture.start({ kubevirt: false });
     beds.push(bed);
     await fill(bed, name);
   }
@@ -31,7 +31,7 @@ afterAll(async () => {
   await cli?.[Symbol.asyncDispose]();
 });
 
-async function fill(bed: PoolBed, name: Name): Promise<void> {
+async function fill(bed: PoolFixture, name: Name): Promise<void> {
   const range = RANGES[name];
   const [start = "", end = ""] = range.split("-");
   await bed.admin.create(KINDS.pools, { metadata: { name: "default" }, spec: { ranges: [{ start, end }] } });

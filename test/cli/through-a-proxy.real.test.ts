@@ -9,7 +9,7 @@ import { KINDS } from "../../src/mac-pool/objects/kinds.ts";
 import { type CommandResult, runCommand } from "../cluster/command.ts";
 import { TunnelProxy } from "../kube/support/tunnel-proxy.ts";
 import { machine } from "../mac-pool/machines.ts";
-import { POOL_NAMESPACE, type PoolBed } from "../mac-pool/pool-bed.ts";
+import { POOL_NAMESPACE, type PoolFixture } from "../mac-pool/pool-fixture.ts";
 import { viewerToken } from "../mac-pool/viewer-token.ts";
 import { eventually } from "../support/eventually.ts";
 import { CliProcess } from "./support/cli-process.ts";
@@ -19,7 +19,7 @@ import { startServedPool } from "./support/pool-service.ts";
 const NAME = "api.cluster.invalid";
 
 describe("kubectl macpool, a proxy and an exec plugin in front of a real API server", () => {
-  let bed: PoolBed;
+  let bed: PoolFixture;
   let cli: CliProcess;
   let token: string;
   let target: string;

@@ -6,7 +6,7 @@ import { RESOURCES } from "../../src/kube/client/resource.ts";
 import { KINDS } from "../../src/mac-pool/objects/kinds.ts";
 import { type CommandResult, runCommand } from "../cluster/command.ts";
 import { machine, macsOf } from "../mac-pool/machines.ts";
-import { POOL_NAMESPACE, type PoolBed } from "../mac-pool/pool-bed.ts";
+import { POOL_NAMESPACE, type PoolFixture } from "../mac-pool/pool-fixture.ts";
 import { viewerToken } from "../mac-pool/viewer-token.ts";
 import { eventually } from "../support/eventually.ts";
 import { Random } from "../support/random.ts";
@@ -14,7 +14,7 @@ import { CliProcess } from "./support/cli-process.ts";
 import { letUseProxy, startServedPool } from "./support/pool-service.ts";
 
 describe("kubectl macpool through the API server's proxy", () => {
-  let bed: PoolBed;
+  let bed: PoolFixture;
   let cli: CliProcess;
   let mac: string;
 

@@ -13,7 +13,7 @@ import { KubevirtApi } from "../cluster/kubevirt/kubevirt-api.ts";
 import { LAUNCHER_IMAGE } from "../cluster/kubevirt/launcher-pod.ts";
 import type { Machine } from "../cluster/kubevirt/model.ts";
 import { manifest } from "../cluster/test-pods.ts";
-import { PoolBed } from "../mac-pool/pool-bed.ts";
+import { PoolFixture } from "../mac-pool/pool-fixture.ts";
 import { eventually } from "../support/eventually.ts";
 import { freePort } from "../support/free-port.ts";
 import { Guest } from "../virtual-machine/guest.ts";
@@ -66,7 +66,7 @@ describe.skipIf(typeof parts === "string" || (await noRealNodes()))("virtual mac
   let cluster: NodeCluster;
   let client: KubeClient;
   let kubevirt: KubevirtApi;
-  let pool: PoolBed;
+  let pool: PoolFixture;
   let alpha: Guest;
   let beta: Guest;
   let launcher: LauncherNetworks;
@@ -145,7 +145,7 @@ describe.skipIf(typeof parts === "string" || (await noRealNodes()))("virtual mac
 
     const access = await NodeClusterAccess.to(cluster);
     pool = stack.use(
-      await PoolBed.start({ controlPlane: access, reachedAt: { ...WEBHOOK_ADDRESS, machinePort: webhookPort } }),
+      await PoolFixture.start({ controlPlane: access, reachedAt: { ...WEBHOOK_ADDRESS, machinePort: webhookPort } }),
     );
     await pool.startReplica("pool");
     await pool.createPool("default", { ranges: [RANGE], quarantineSeconds: 1 });

@@ -9,7 +9,7 @@ import { isAlreadyExists } from "../../src/kube/client/api-error.ts";
 import type { Pod } from "../../src/kube/client/built-in-kinds.ts";
 import type { JsonPatchOp } from "../../src/kube/client/json-patch.ts";
 import { RESOURCES } from "../../src/kube/client/resource.ts";
-import { PoolBed } from "../mac-pool/pool-bed.ts";
+import { PoolFixture } from "../mac-pool/pool-fixture.ts";
 import { appliedPatch } from "../support/applied-patch.ts";
 import { InjectorBed } from "./injector-bed.ts";
 import { BR1, BR2, NADS, PODS } from "./pods.ts";
@@ -131,11 +131,11 @@ const GOLDEN = join(import.meta.dirname, "../golden/injection.json");
 const resourcesOf = (pod: Pod) => (pod.spec?.containers ?? []).map(({ resources }) => resources ?? {});
 
 describe("the injection on a real API server", () => {
-  let pool: PoolBed;
+  let pool: PoolFixture;
   let bed: InjectorBed;
 
   beforeAll(async () => {
-    pool = await PoolBed.start();
+    pool = await PoolFixture.start();
     bed = await InjectorBed.start({ controlPlane: pool.controlPlane });
     for (const [key, annotations] of Object.entries(NADS)) {
       const [namespace = "", name = ""] = key.split("/");

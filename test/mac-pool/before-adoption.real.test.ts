@@ -6,7 +6,7 @@ import { KINDS } from "../../src/mac-pool/objects/kinds.ts";
 import { LEASE_NAME } from "../../src/mac-pool/replica.ts";
 import { inFlight } from "../support/in-flight.ts";
 import { machine, macsOf } from "./machines.ts";
-import { POOL_NAMESPACE, PoolBed } from "./pool-bed.ts";
+import { POOL_NAMESPACE, PoolFixture } from "./pool-fixture.ts";
 
 const LISTED = 200;
 const RANGE = 256;
@@ -20,14 +20,14 @@ const macAt = (number: number): string => `02:5d:1c:00:00:${number.toString(16).
  * and whatever happens here happens in the time between the start of a replica and the adoption.
  */
 describe("a pool that is switched on over VMs that exist", () => {
-  let bed: PoolBed;
+  let fixture: PoolFixture;
   let elsewhere: Promise<unknown> = Promise.resolve();
   const stop = new AbortController();
 
   beforeAll(async () => {
-    bed = await PoolBed.start();
+    fixture = await PoolFixture.start();
     elsewhere = new LeaderElector({
-      client: bed.admin,
+      client: fixture.admin,
       namespace: POOL_NAMESPACE,
       name: LEASE_NAME,
       identity: "elsewhere",
@@ -36,18 +36,18 @@ describe("a pool that is switched on over VMs that exist", () => {
       create(machine(`old-${number}`, "default", [{ name: "a", macAddress: macAt(number) }])),
     );
     const ranges = [{ start: FIRST, end: macAt(RANGE - 1) }];
-    await bed.admin.create(KINDS.pools, { metadata: { name: "default" }, spec: { ranges } });
-    await bed.startReplica("one");
-    await bed.everyReplicaKnows("default", RANGE);
-    await bed.registerWebhooks();
+    await fixture.admin.create(KINDS.pools, { metadata: { name: "default" }, spec: { ranges } });
+    await fixture.startReplica("one");
+    await fixture.everyReplicaKnows("default", RANGE);
+    await fixture.registerWebhooks();
   });
   afterAll(async () => {
     stop.abort();
     await elsewhere;
-    await bed?.[Symbol.asyncDispose]();
+    await fixture?.[Symbol.asyncDispose]();
   });
 
-  const create = (vm: KubeObject): Promise<KubeObject> => bed.admin.create(KINDS.virtualMachines, vm);
+  const create = (vm: KubeObject): Promise<KubeObject> => fixture.admin.create(KINDS.virtualMachines, vm);
   const refusalOf = (vm: KubeObject): Promise<string> =>
     create(vm).then(
       () => "created",
@@ -55,7 +55,7 @@ describe("a pool that is switched on over VMs that exist", () => {
     );
 
   async function duplicates(): Promise<string[]> {
-    const all = (await bed.admin.list(KINDS.virtualMachines)).items.flatMap(macsOf);
+    const all = (await fixture.admin.list(KINDS.virtualMachines)).items.flatMap(macsOf);
     return all.filter((mac, index) => all.indexOf(mac) !== index).map(String);
   }
 
@@ -72,19 +72,19 @@ describe("a pool that is switched on over VMs that exist", () => {
       create(machine(`new-${number}`, "default", [{ name: "a" }])),
     );
     expect(new Set(made.flatMap(macsOf)).size).toBe(RANGE - LISTED);
-    expect(await bed.claims()).toHaveLength(RANGE - LISTED);
+    expect(await fixture.claims()).toHaveLength(RANGE - LISTED);
     await expectNothingToBeAdmitted();
   });
 
   it("gives out none of them either after all claims were deleted", async () => {
-    await bed.startReplica("two");
+    await fixture.startReplica("two");
     const breakGlass = { metadata: { annotations: { [CLAIM_BREAK_GLASS]: "true" } } };
-    for (const { metadata } of await bed.claims()) {
+    for (const { metadata } of await fixture.claims()) {
       const ref = { name: metadata.name ?? "" };
-      await bed.admin.patch(KINDS.claims, ref, { type: "merge", body: breakGlass });
-      await bed.admin.delete(KINDS.claims, ref);
+      await fixture.admin.patch(KINDS.claims, ref, { type: "merge", body: breakGlass });
+      await fixture.admin.delete(KINDS.claims, ref);
     }
     await expectNothingToBeAdmitted();
-    expect(await bed.claims()).toEqual([]);
+    expect(await fixture.claims()).toEqual([]);
   });
 });

@@ -13,7 +13,7 @@ import { KINDS } from "../../src/mac-pool/objects/kinds.ts";
 import { createTlsSecret } from "../certs/granted-user.ts";
 import { eventually } from "../support/eventually.ts";
 import { machine } from "./machines.ts";
-import { POOL_NAMESPACE, PoolBed } from "./pool-bed.ts";
+import { POOL_NAMESPACE, PoolFixture } from "./pool-fixture.ts";
 
 /** How long admissions go on; five minutes is the goal, a few rotations are enough to see that none is lost. */
 const LOAD_SECONDS = Number(process.env.ROTATION_LOAD_SECONDS ?? 6);
@@ -26,22 +26,22 @@ const WORKERS = 8;
 const CIPHER = "ECDHE-ECDSA-AES256-GCM-SHA384";
 
 describe("the certificates of the MAC pool on a real API server", () => {
-  let bed: PoolBed;
+  let fixture: PoolFixture;
   const stop = new AbortController();
   let managing: Promise<void>;
 
   beforeAll(async () => {
-    bed = await PoolBed.start();
-    await bed.admin.create(RESOURCES.crds, NETWORK_ADDONS_CONFIG_CRD as never);
+    fixture = await PoolFixture.start();
+    await fixture.admin.create(RESOURCES.crds, NETWORK_ADDONS_CONFIG_CRD as never);
     await eventually("the kind is served", async () =>
-      bed.admin.create(NETWORK_ADDONS_CONFIGS, { metadata: { name: "cluster" }, spec: {} }).then(
+      fixture.admin.create(NETWORK_ADDONS_CONFIGS, { metadata: { name: "cluster" }, spec: {} }).then(
         () => true,
         () => false,
       ),
     );
-    await createTlsSecret(bed.admin, POOL_NAMESPACE, MAC_POOL_CA_SECRET);
+    await createTlsSecret(fixture.admin, POOL_NAMESPACE, MAC_POOL_CA_SECRET);
     const manager = new CertManager({
-      client: bed.admin,
+      client: fixture.admin,
       namespace: POOL_NAMESPACE,
       caSecret: MAC_POOL_CA_SECRET,
       servingSecret: MAC_POOL_SERVICE,
@@ -52,19 +52,19 @@ describe("the certificates of the MAC pool on a real API server", () => {
       metrics: new Registry(),
     });
     managing = manager.run(stop.signal);
-    await Promise.all(["one", "two"].map((name) => bed.startReplica(name)));
-    await bed.createPool("default", { ranges: [{ start: "02:5d:1c:00:00:00", end: "02:5d:1c:00:ff:ff" }] });
-    await bed.registerWebhooks("localhost");
+    await Promise.all(["one", "two"].map((name) => fixture.startReplica(name)));
+    await fixture.createPool("default", { ranges: [{ start: "02:5d:1c:00:00:00", end: "02:5d:1c:00:ff:ff" }] });
+    await fixture.registerWebhooks("localhost");
   });
   afterAll(async () => {
     stop.abort();
     await managing;
-    await bed?.[Symbol.asyncDispose]();
+    await fixture?.[Symbol.asyncDispose]();
   });
 
   const fingerprints = new Set<string>();
   const admit = async (name: string): Promise<string | undefined> =>
-    bed.admin.create(KINDS.virtualMachines, machine(name, "default", [{ name: "a" }]), { dryRun: true }).then(
+    fixture.admin.create(KINDS.virtualMachines, machine(name, "default", [{ name: "a" }]), { dryRun: true }).then(
       () => undefined,
       (error: Error) => error.message,
     );
@@ -72,7 +72,7 @@ describe("the certificates of the MAC pool on a real API server", () => {
   /** Protocol and cipher that a client of these capabilities ends up with. */
   function handshake(options: ConnectionOptions, replica = "one"): Promise<string> {
     return new Promise((resolve) => {
-      const { hostname, port } = new URL(bed.httpsUrl(replica));
+      const { hostname, port } = new URL(fixture.httpsUrl(replica));
       const socket = connect({ host: hostname, port: Number(port), rejectUnauthorized: false, ...options }, () => {
         fingerprints.add(socket.getPeerCertificate().fingerprint256);
         resolve(`${socket.getProtocol()} ${socket.getCipher().standardName}`);
@@ -85,7 +85,7 @@ describe("the certificates of the MAC pool on a real API server", () => {
     handshake({ minVersion: version, maxVersion: version, ...(ciphers === undefined ? {} : { ciphers }) });
   const setProfile = async (tlsSecurityProfile: TlsSecurityProfile): Promise<void> => {
     const body = { spec: { tlsSecurityProfile } };
-    await bed.admin.patch(NETWORK_ADDONS_CONFIGS, { name: "cluster" }, { type: "merge", body });
+    await fixture.admin.patch(NETWORK_ADDONS_CONFIGS, { name: "cluster" }, { type: "merge", body });
   };
 
   const underLoad = "rotate every few seconds under load, both Secrets lost in the middle, and fail no admission";
@@ -108,9 +108,9 @@ describe("the certificates of the MAC pool on a real API server", () => {
         if (i === 20) {
           const names = [MAC_POOL_SERVICE, MAC_POOL_CA_SECRET];
           await Promise.all(
-            names.map((name) => bed.admin.delete(RESOURCES.secrets, { name, namespace: POOL_NAMESPACE })),
+            names.map((name) => fixture.admin.delete(RESOURCES.secrets, { name, namespace: POOL_NAMESPACE })),
           );
-          await Promise.all(names.map((name) => createTlsSecret(bed.admin, POOL_NAMESPACE, name)));
+          await Promise.all(names.map((name) => createTlsSecret(fixture.admin, POOL_NAMESPACE, name)));
         }
         await new Promise((resolve) => setTimeout(resolve, 100));
       }
@@ -119,7 +119,7 @@ describe("the certificates of the MAC pool on a real API server", () => {
     console.log(`${admissions} admissions in ${LOAD_SECONDS} s, ${fingerprints.size} certificates`);
     expect(failures).toEqual([]);
     expect(fingerprints.size).toBeGreaterThan(2);
-    const expiry = /^kubevirt_macpool_certificate_not_after_seconds (\S+)$/m.exec(await bed.metrics("one"))?.[1];
+    const expiry = /^kubevirt_macpool_certificate_not_after_seconds (\S+)$/m.exec(await fixture.metrics("one"))?.[1];
     expect(Number(expiry) * 1000).toBeGreaterThan(Date.now());
   });
 

@@ -7,30 +7,30 @@ import { KINDS } from "../../src/mac-pool/objects/kinds.ts";
 import { eventually } from "../support/eventually.ts";
 import { inFlight } from "../support/in-flight.ts";
 import { guestSpec, machine, macsOf } from "./machines.ts";
-import { PoolBed } from "./pool-bed.ts";
+import { PoolFixture } from "./pool-fixture.ts";
 
 const PATCHES = 15;
 const SPEC = "/spec/template/spec";
 
 describe("what comes and goes", () => {
-  let bed: PoolBed;
+  let fixture: PoolFixture;
 
   beforeAll(async () => {
-    bed = await PoolBed.start();
-    await Promise.all([bed.startReplica("one"), bed.startReplica("two")]);
-    await bed.createPool("default", { ranges: [{ start: "02:5d:2c:00:00:00", end: "02:5d:2c:00:00:1f" }] });
-    await bed.admin.create(RESOURCES.namespaces, { metadata: { name: "roomy", labels: { pool: "roomy" } } });
-    await bed.createPool("roomy", {
+    fixture = await PoolFixture.start();
+    await Promise.all([fixture.startReplica("one"), fixture.startReplica("two")]);
+    await fixture.createPool("default", { ranges: [{ start: "02:5d:2c:00:00:00", end: "02:5d:2c:00:00:1f" }] });
+    await fixture.admin.create(RESOURCES.namespaces, { metadata: { name: "roomy", labels: { pool: "roomy" } } });
+    await fixture.createPool("roomy", {
       ranges: [{ start: "02:5d:2d:00:00:00", end: "02:5d:2d:00:0f:ff" }],
       namespaceSelector: { matchLabels: { pool: "roomy" } },
     });
-    await bed.registerWebhooks();
+    await fixture.registerWebhooks();
   });
-  afterAll(() => bed?.[Symbol.asyncDispose]());
+  afterAll(() => fixture?.[Symbol.asyncDispose]());
 
   /** The claims that name an object. */
   const claimsOf = async (name: string) =>
-    (await bed.claims()).filter(({ status }) => status?.owners.some((owner) => owner.name === name));
+    (await fixture.claims()).filter(({ status }) => status?.owners.some((owner) => owner.name === name));
 
   it.each([
     [1, 40],
@@ -38,8 +38,8 @@ describe("what comes and goes", () => {
   ])("gives its addresses back as soon as it has gone, %i at a time", async (limit, pairs) => {
     await inFlight(limit, pairs, async (index) => {
       const name = `brief-${index}`;
-      await bed.admin.create(KINDS.virtualMachines, machine(name, "default", [{ name: "a" }]));
-      await bed.admin.delete(KINDS.virtualMachines, { name, namespace: "default" });
+      await fixture.admin.create(KINDS.virtualMachines, machine(name, "default", [{ name: "a" }]));
+      await fixture.admin.delete(KINDS.virtualMachines, { name, namespace: "default" });
       await eventually(`no claim names ${name}`, async () => (await claimsOf(name)).length === 0);
     });
   });
@@ -49,33 +49,33 @@ describe("what comes and goes", () => {
     [POD_WEBHOOK, "allocate"],
   ])("has one owner for each address of a VM whose namespace got the label %s a moment ago", async (label, value) => {
     const namespace = `labelled-${value}`;
-    await bed.admin.create(RESOURCES.namespaces, { metadata: { name: namespace } });
+    await fixture.admin.create(RESOURCES.namespaces, { metadata: { name: namespace } });
     const body = { metadata: { labels: { [label]: value } } };
-    await bed.admin.patch(RESOURCES.namespaces, { name: namespace }, { type: "merge", body });
+    await fixture.admin.patch(RESOURCES.namespaces, { name: namespace }, { type: "merge", body });
     const names = Array.from({ length: 20 }, (_, index) => `late-${value}-${index}`);
     for (const round of ["first", "second"]) {
       for (const name of names) {
-        await bed.admin.create(KINDS.virtualMachines, machine(name, namespace, [{ name: "a" }]));
+        await fixture.admin.create(KINDS.virtualMachines, machine(name, namespace, [{ name: "a" }]));
         await eventually(`${name} of the ${round} round owns its address alone`, async () => {
           const [claim, ...others] = await claimsOf(name);
           return claim?.status?.owners.length === 1 && others.length === 0;
         });
       }
-      for (const name of names) await bed.admin.delete(KINDS.virtualMachines, { name, namespace });
+      for (const name of names) await fixture.admin.delete(KINDS.virtualMachines, { name, namespace });
     }
   });
 
   const addresses = async (name: string): Promise<{ readonly listed: unknown[]; readonly claimed: unknown[] }> => {
-    const vm = await bed.admin.get(KINDS.virtualMachines, { name, namespace: "roomy" });
+    const vm = await fixture.admin.get(KINDS.virtualMachines, { name, namespace: "roomy" });
     return { listed: macsOf(vm).sort(), claimed: (await claimsOf(name)).map(({ spec }) => spec.mac).sort() };
   };
 
   it("has one claim for each address, however many of the same update are under way", async () => {
     const name = "same";
-    await bed.admin.create(KINDS.virtualMachines, machine(name, "roomy", [{ name: "a" }]));
+    await fixture.admin.create(KINDS.virtualMachines, machine(name, "roomy", [{ name: "a" }]));
     const body = { spec: { template: { spec: guestSpec([{ name: "a" }, { name: "b" }, { name: "c" }]) } } };
     await inFlight(PATCHES, PATCHES, () =>
-      bed.admin.patch(KINDS.virtualMachines, { name, namespace: "roomy" }, { type: "merge", body }),
+      fixture.admin.patch(KINDS.virtualMachines, { name, namespace: "roomy" }, { type: "merge", body }),
     );
     const { listed, claimed } = await addresses(name);
     expect(listed).toHaveLength(3);
@@ -84,7 +84,7 @@ describe("what comes and goes", () => {
 
   it("has one claim for each address, however often each of several updates is tried", async () => {
     const name = "several";
-    await bed.admin.create(KINDS.virtualMachines, machine(name, "roomy", [{ name: "a" }]));
+    await fixture.admin.create(KINDS.virtualMachines, machine(name, "roomy", [{ name: "a" }]));
     const ref = { name, namespace: "roomy" };
     const add = async (nic: string): Promise<KubeObject> => {
       const ops = [
@@ -92,7 +92,7 @@ describe("what comes and goes", () => {
         { op: "add", path: `${SPEC}/networks/-`, value: { name: nic, multus: { networkName: "br1-net" } } },
       ] as const;
       try {
-        return await bed.admin.patch(KINDS.virtualMachines, ref, { type: "json", ops });
+        return await fixture.admin.patch(KINDS.virtualMachines, ref, { type: "json", ops });
       } catch (error) {
         if (isConflict(error)) return add(nic);
         throw error;

@@ -5,7 +5,7 @@ import { KINDS } from "../../src/mac-pool/objects/kinds.ts";
 import { startControlPlane } from "../cluster/control-plane/control-plane.ts";
 import { bindClusterRole, group } from "../support/rights.ts";
 import { machine, macsOf } from "./machines.ts";
-import { PoolBed } from "./pool-bed.ts";
+import { PoolFixture } from "./pool-fixture.ts";
 
 /** More than all seats of a small API server, so that every seat of the flood's level waits for the pool. */
 const FLOOD = 150;
@@ -13,23 +13,23 @@ const SMALL = ["--max-requests-inflight=20", "--max-mutating-requests-inflight=1
 const GROUPS = ["system:serviceaccounts", "system:serviceaccounts:default", "system:authenticated"];
 
 describe("a flood of creations by one service account", () => {
-  let bed: PoolBed;
+  let fixture: PoolFixture;
   const clients: KubeClient[] = [];
 
   beforeAll(async () => {
-    bed = await PoolBed.start({ controlPlane: await startControlPlane({ apiServerArguments: SMALL }) });
-    await bindClusterRole(bed.admin, "cluster-admin", group(GROUPS[1] ?? ""));
-    await Promise.all([bed.startReplica("one"), bed.startReplica("two")]);
-    await bed.createPool("default", { ranges: [{ start: "02:5d:1c:00:00:00", end: "02:5d:1c:00:ff:ff" }] });
-    await bed.registerWebhooks();
+    fixture = await PoolFixture.start({ controlPlane: await startControlPlane({ apiServerArguments: SMALL }) });
+    await bindClusterRole(fixture.admin, "cluster-admin", group(GROUPS[1] ?? ""));
+    await Promise.all([fixture.startReplica("one"), fixture.startReplica("two")]);
+    await fixture.createPool("default", { ranges: [{ start: "02:5d:1c:00:00:00", end: "02:5d:1c:00:ff:ff" }] });
+    await fixture.registerWebhooks();
   });
   afterAll(async () => {
     for (const client of clients) await client[Symbol.asyncDispose]();
-    await bed?.[Symbol.asyncDispose]();
+    await fixture?.[Symbol.asyncDispose]();
   });
 
   async function account(name: string): Promise<KubeClient> {
-    const kubeconfig = await bed.controlPlane.userKubeconfig(`system:serviceaccount:default:${name}`, GROUPS);
+    const kubeconfig = await fixture.controlPlane.userKubeconfig(`system:serviceaccount:default:${name}`, GROUPS);
     const client = new KubeClient({ credentials: await credentialsFromKubeconfig(kubeconfig) });
     clients.push(client);
     return client;
@@ -47,7 +47,7 @@ describe("a flood of creations by one service account", () => {
   });
 
   it("finds the pool's writes in a priority level of their own", async () => {
-    const metrics = String((await bed.admin.raw("GET", "/metrics")).body);
+    const metrics = String((await fixture.admin.raw("GET", "/metrics")).body);
     const line = metrics
       .split("\n")
       .find((each) => /^apiserver_flowcontrol_dispatched_requests_total\{.*priority_level="kubemacpool"/.test(each));

@@ -4,44 +4,44 @@ import { KINDS } from "../../src/mac-pool/objects/kinds.ts";
 import { MANAGER_ACCOUNT } from "../../src/operator/components/kube-mac-pool-access.ts";
 import { eventually } from "../support/eventually.ts";
 import { machine } from "./machines.ts";
-import { POOL_NAMESPACE, PoolBed } from "./pool-bed.ts";
+import { POOL_NAMESPACE, PoolFixture } from "./pool-fixture.ts";
 
 const HOLD = "example.com/hold";
 
 describe("VMs with the finalizer of KubeMacPool before 0.30", () => {
-  let bed: PoolBed;
+  let fixture: PoolFixture;
 
   beforeAll(async () => {
-    bed = await PoolBed.start();
+    fixture = await PoolFixture.start();
     for (const name of ["going", "staying", "held"]) {
       const vm = machine(name, "default", []);
       const finalizers = [FORMER_FINALIZER, ...(name === "held" ? [HOLD] : [])];
-      await bed.admin.create(KINDS.virtualMachines, { ...vm, metadata: { ...vm.metadata, finalizers } });
+      await fixture.admin.create(KINDS.virtualMachines, { ...vm, metadata: { ...vm.metadata, finalizers } });
     }
-    await bed.admin.delete(KINDS.virtualMachines, ref("going"));
-    await bed.startReplica("one");
+    await fixture.admin.delete(KINDS.virtualMachines, ref("going"));
+    await fixture.startReplica("one");
   });
   afterAll(async () => {
-    await bed?.[Symbol.asyncDispose]();
+    await fixture?.[Symbol.asyncDispose]();
   });
 
   const ref = (name: string) => ({ name, namespace: "default" });
   const finalizersOf = async (name: string): Promise<readonly string[] | undefined> => {
-    const { items } = await bed.admin.list(KINDS.virtualMachines, { fieldSelector: `metadata.name=${name}` });
+    const { items } = await fixture.admin.list(KINDS.virtualMachines, { fieldSelector: `metadata.name=${name}` });
     return items[0]?.metadata.finalizers;
   };
   const asPool = async (name: string, body: object): Promise<string> => {
     const path = `/apis/kubevirt.io/v1/namespaces/default/virtualmachines/${name}`;
     const account = `system:serviceaccount:${POOL_NAMESPACE}:${MANAGER_ACCOUNT}`;
     const headers = { "Impersonate-User": account, "content-type": "application/merge-patch+json" };
-    const answer = await bed.admin.raw("PATCH", path, { body, headers });
+    const answer = await fixture.admin.raw("PATCH", path, { body, headers });
     return (answer.body as { message?: string }).message ?? "changed";
   };
   const REFUSAL = "may only take the finalizer";
 
   it("lose it when they are being deleted, and keep any other", async () => {
     await eventually("the VM that was deleted before is gone", async () => (await finalizersOf("going")) === undefined);
-    await bed.admin.delete(KINDS.virtualMachines, ref("held"));
+    await fixture.admin.delete(KINDS.virtualMachines, ref("held"));
     await eventually("the other finalizer is left", async () => (await finalizersOf("held"))?.join() === HOLD);
   });
 

@@ -8,42 +8,42 @@ import { runCommand } from "../cluster/command.ts";
 import { startControlPlane } from "../cluster/control-plane/control-plane.ts";
 import { eventually } from "../support/eventually.ts";
 import { instanceOf, machine, macsOf } from "./machines.ts";
-import { PoolBed } from "./pool-bed.ts";
+import { PoolFixture } from "./pool-fixture.ts";
 
 const POLICIES = { warn: "Warn", deny: "Deny", off: "Off" } as const satisfies Record<string, HostAddressPolicy>;
 type Namespace = keyof typeof POLICIES;
 const REPLICAS = ["one", "two"];
 
 describe("addresses that nodes have, on a real API server", { timeout: 120_000 }, () => {
-  let bed: PoolBed;
+  let fixture: PoolFixture;
 
   beforeAll(async () => {
     // The garbage collector is a controller.
-    bed = await PoolBed.start({ controlPlane: await startControlPlane({ controllerManager: true }) });
-    for (const replica of REPLICAS) await bed.startReplica(replica);
+    fixture = await PoolFixture.start({ controlPlane: await startControlPlane({ controllerManager: true }) });
+    for (const replica of REPLICAS) await fixture.startReplica(replica);
     for (const [number, [name, hostAddressPolicy]] of Object.entries(POLICIES).entries()) {
-      await bed.admin.create(RESOURCES.namespaces, {
+      await fixture.admin.create(RESOURCES.namespaces, {
         metadata: { name, labels: { pool: name, [POD_WEBHOOK]: "allocate" } },
       });
-      await bed.createPool(name, {
+      await fixture.createPool(name, {
         ranges: [{ start: `02:5d:1c:0${number}:00:00`, end: `02:5d:1c:0${number}:00:07` }],
         namespaceSelector: { matchLabels: { pool: name } },
         hostAddressPolicy,
         quarantineSeconds: 0,
       });
     }
-    await bed.registerWebhooks();
+    await fixture.registerWebhooks();
   }, 120_000);
   afterAll(async () => {
-    await bed?.[Symbol.asyncDispose]();
+    await fixture?.[Symbol.asyncDispose]();
   });
 
   /** A node with a report, as its marker writes it. Every replica knows it when this resolves. */
   async function report(name: string, ...macs: string[]): Promise<void> {
-    const node = await bed.admin.create(RESOURCES.nodes, { metadata: { name } });
+    const node = await fixture.admin.create(RESOURCES.nodes, { metadata: { name } });
     const ownerReferences = [{ apiVersion: "v1", kind: "Node", name, uid: node.metadata.uid ?? "" }];
     const addresses = macs.map((mac) => ({ mac, interface: "eno1" }));
-    await bed.admin.create(KINDS.nodeMacs, { metadata: { name, ownerReferences }, addresses });
+    await fixture.admin.create(KINDS.nodeMacs, { metadata: { name, ownerReferences }, addresses });
     await everyReplicaHas(/informer_objects\{resource="nodemacs"\} ([1-9])/);
   }
 
@@ -51,7 +51,7 @@ describe("addresses that nodes have, on a real API server", { timeout: 120_000 }
     await eventually(
       `every replica says ${line}`,
       async () => {
-        const texts = await Promise.all(REPLICAS.map((replica) => bed.metrics(replica)));
+        const texts = await Promise.all(REPLICAS.map((replica) => fixture.metrics(replica)));
         return texts.every((text) => line.test(text));
       },
       // The garbage collector looks every half a minute for kinds that are new.
@@ -60,18 +60,18 @@ describe("addresses that nodes have, on a real API server", { timeout: 120_000 }
   }
 
   async function forget(name: string): Promise<void> {
-    await bed.admin.delete(RESOURCES.nodes, { name });
+    await fixture.admin.delete(RESOURCES.nodes, { name });
     await everyReplicaHas(/informer_objects\{resource="nodemacs"\} 0/);
   }
 
   const create = (name: string, namespace: Namespace, macAddress?: string): Promise<KubeObject> =>
-    bed.admin.create(
+    fixture.admin.create(
       KINDS.virtualMachines,
       machine(name, namespace, [macAddress === undefined ? { name: "net1" } : { name: "net1", macAddress }]),
     );
 
   const apply = (vm: KubeObject) => {
-    const { kubectlPath, kubeconfig } = bed.controlPlane;
+    const { kubectlPath, kubeconfig } = fixture.controlPlane;
     return runCommand([kubectlPath, "--kubeconfig", kubeconfig, "apply", "-f", "-"], { stdin: JSON.stringify(vm) });
   };
 
@@ -103,15 +103,15 @@ describe("addresses that nodes have, on a real API server", { timeout: 120_000 }
       `Warning: MAC ${mac} of interface "net1" is also the address of interface eno1 of node node-a. They disturb each other ` +
         "on the same network. Leave macAddress out to get a free address.",
     );
-    await bed.admin.delete(KINDS.virtualMachines, { name: "web", namespace: "warn" });
-    await eventually("the address is free", async () => (await bed.claim(mac)) === undefined);
+    await fixture.admin.delete(KINDS.virtualMachines, { name: "web", namespace: "warn" });
+    await eventually("the address is free", async () => (await fixture.claim(mac)) === undefined);
     expect(await apply(vm("off"))).toMatchObject({ code: 0, stderr: "" });
-    await bed.admin.delete(KINDS.virtualMachines, { name: "web", namespace: "off" });
-    await eventually("the address is free", async () => (await bed.claim(mac)) === undefined);
+    await fixture.admin.delete(KINDS.virtualMachines, { name: "web", namespace: "off" });
+    await eventually("the address is free", async () => (await fixture.claim(mac)) === undefined);
 
     await forget("node-a");
     expect(await apply(vm("deny"))).toMatchObject({ code: 0, stderr: "" });
-    await bed.admin.delete(KINDS.virtualMachines, { name: "web", namespace: "deny" });
+    await fixture.admin.delete(KINDS.virtualMachines, { name: "web", namespace: "deny" });
   });
 
   it("stay with the VM that had them first: it is changed, started and reported, and nothing is taken away", async () => {
@@ -119,24 +119,27 @@ describe("addresses that nodes have, on a real API server", { timeout: 120_000 }
     await create("first", "deny", mac);
     await report("node-b", mac);
     const ref = { name: "first", namespace: "deny" };
-    await bed.admin.patch(KINDS.virtualMachines, ref, { type: "merge", body: { metadata: { labels: { a: "b" } } } });
+    await fixture.admin.patch(KINDS.virtualMachines, ref, {
+      type: "merge",
+      body: { metadata: { labels: { a: "b" } } },
+    });
     const more = machine("first", "deny", [{ name: "net1", macAddress: mac }, { name: "net2" }]);
-    const changed = await bed.admin.patch(KINDS.virtualMachines, ref, { type: "merge", body: { spec: more.spec } });
+    const changed = await fixture.admin.patch(KINDS.virtualMachines, ref, { type: "merge", body: { spec: more.spec } });
     expect(macsOf(changed)[0]).toBe(mac);
-    await bed.admin.create(KINDS.instances, instanceOf(changed));
+    await fixture.admin.create(KINDS.instances, instanceOf(changed));
     await expect(create("second", "deny", mac)).rejects.toThrow("is the address of interface eno1 of node node-b");
-    expect((await bed.claim(mac))?.status?.owners).toMatchObject([{ name: "first" }]);
+    expect((await fixture.claim(mac))?.status?.owners).toMatchObject([{ name: "first" }]);
 
     await eventually("an event on the VM", async () => {
-      const { items } = await bed.admin.list(RESOURCES.events, { namespace: "deny" });
+      const { items } = await fixture.admin.list(RESOURCES.events, { namespace: "deny" });
       return items.some(({ reason, note }) => reason === HOST_CONFLICT_EVENT && note?.includes("of node node-b"));
     });
     await eventually("the status counts it", async () => {
-      return (await bed.admin.get(KINDS.pools, { name: "deny" })).status?.hostConflicts === 1;
+      return (await fixture.admin.get(KINDS.pools, { name: "deny" })).status?.hostConflicts === 1;
     });
     await everyReplicaHas(/kubevirt_macpool_host_conflicts 1/);
-    await bed.admin.delete(KINDS.instances, ref);
-    await bed.admin.delete(KINDS.virtualMachines, ref);
+    await fixture.admin.delete(KINDS.instances, ref);
+    await fixture.admin.delete(KINDS.virtualMachines, ref);
     await forget("node-b");
   });
 
@@ -145,7 +148,7 @@ describe("addresses that nodes have, on a real API server", { timeout: 120_000 }
     const kept = [all[0] ?? "", all[3] ?? "", all[7] ?? ""];
     await report("node-c", ...kept);
     await eventually("the status says so", async () => {
-      const { status } = await bed.admin.get(KINDS.pools, { name: "warn" });
+      const { status } = await fixture.admin.get(KINDS.pools, { name: "warn" });
       return status?.hostAddresses === 3 && status.free === 5;
     });
     const answers = await Promise.allSettled(

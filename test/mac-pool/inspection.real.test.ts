@@ -4,43 +4,43 @@ import { KINDS } from "../../src/mac-pool/objects/kinds.ts";
 import { eventually } from "../support/eventually.ts";
 import * as rights from "../support/rights.ts";
 import { machine, macsOf } from "./machines.ts";
-import { PoolBed } from "./pool-bed.ts";
+import { PoolFixture } from "./pool-fixture.ts";
 import { getFrom, restGet } from "./rest-client.ts";
 
 const TOKEN_SECONDS = 3600;
 const [ONE, TWO, THREE, FOUR] = ["02:00:00:00:00:11", "02:00:00:00:00:12", "02:00:00:00:00:13", "02:00:00:00:00:14"];
 
 describe("the REST interface on a real API server", () => {
-  let bed: PoolBed;
+  let fixture: PoolFixture;
   let viewer: string;
   let tenant: string;
   let nobody: string;
   let vm: KubeObject;
 
   beforeAll(async () => {
-    bed = await PoolBed.start();
-    await bed.startReplica("one");
-    await bed.createPool("default", { ranges: [{ start: "02:5d:1c:00:00:00", end: "02:5d:1c:00:ff:ff" }] });
-    await bed.registerWebhooks();
+    fixture = await PoolFixture.start();
+    await fixture.startReplica("one");
+    await fixture.createPool("default", { ranges: [{ start: "02:5d:1c:00:00:00", end: "02:5d:1c:00:ff:ff" }] });
+    await fixture.registerWebhooks();
     [viewer, tenant, nobody] = [await account("viewer"), await account("tenant"), await account("nobody")];
-    await rights.bindClusterRole(bed.admin, "kubemacpool-view", rights.account("viewer"));
-    await rights.bindClusterRole(bed.admin, "kubemacpool-view", rights.account("tenant"), { namespace: "default" });
-    vm = await bed.admin.create(KINDS.virtualMachines, machine("web", "default", [{ name: "a" }, { name: "b" }]));
-    await bed.admin.create(RESOURCES.namespaces, { metadata: { name: "elsewhere" } });
-    await bed.admin.create(
+    await rights.bindClusterRole(fixture.admin, "kubemacpool-view", rights.account("viewer"));
+    await rights.bindClusterRole(fixture.admin, "kubemacpool-view", rights.account("tenant"), { namespace: "default" });
+    vm = await fixture.admin.create(KINDS.virtualMachines, machine("web", "default", [{ name: "a" }, { name: "b" }]));
+    await fixture.admin.create(RESOURCES.namespaces, { metadata: { name: "elsewhere" } });
+    await fixture.admin.create(
       KINDS.virtualMachines,
       machine("other", "elsewhere", [{ name: "a", macAddress: "02:00:00:00:00:01" }]),
     );
     await eventually("the replica knows", async () => (await get("/api/v1/claims?phase=Bound")).body.total === 3);
   });
   afterAll(async () => {
-    await bed?.[Symbol.asyncDispose]();
+    await fixture?.[Symbol.asyncDispose]();
   });
 
   async function account(name: string): Promise<string> {
     const ref = { name, namespace: "default" };
-    await bed.admin.create(RESOURCES.serviceAccounts, { metadata: ref });
-    const answer = await bed.admin.createSubresource<{ status?: { token: string } }>(
+    await fixture.admin.create(RESOURCES.serviceAccounts, { metadata: ref });
+    const answer = await fixture.admin.createSubresource<{ status?: { token: string } }>(
       RESOURCES.serviceAccounts,
       ref,
       "token",
@@ -53,7 +53,7 @@ describe("the REST interface on a real API server", () => {
     return answer.status?.token ?? "";
   }
 
-  const get = (path: string, token: string | undefined = viewer) => restGet(bed, "one", path, token);
+  const get = (path: string, token: string | undefined = viewer) => restGet(fixture, "one", path, token);
 
   it("says who has an address, in any notation", async () => {
     const mac = macsOf(vm)[0] ?? "";
@@ -87,15 +87,15 @@ describe("the REST interface on a real API server", () => {
   });
 
   it("is not on the port of the webhooks, nor they on its port", async () => {
-    const { certificate } = bed.controlPlane.authority;
-    expect((await getFrom(bed.httpsUrl("one"), certificate, "/api/v1/claims", viewer)).status).toBe(404);
-    expect((await getFrom(bed.httpsUrl("one"), certificate, "/readyz")).status).toBe(404);
+    const { certificate } = fixture.controlPlane.authority;
+    expect((await getFrom(fixture.httpsUrl("one"), certificate, "/api/v1/claims", viewer)).status).toBe(404);
+    expect((await getFrom(fixture.httpsUrl("one"), certificate, "/readyz")).status).toBe(404);
     expect((await get("/mutate-pods")).status).toBe(404);
     expect((await get("/readyz")).status).toBe(200);
   });
 
   it("answers nobody without a token, and nobody who may not read claims", async () => {
-    expect((await restGet(bed, "one", "/api/v1/claims")).status).toBe(401);
+    expect((await restGet(fixture, "one", "/api/v1/claims")).status).toBe(401);
     expect((await get("/api/v1/claims", "not-a-token")).status).toBe(401);
     const refused = await get("/api/v1/claims", nobody);
     expect(refused).toMatchObject({ status: 403, contentType: "application/problem+json" });
@@ -125,13 +125,13 @@ describe("the REST interface on a real API server", () => {
     ],
     ["moved", [{ name: "a", macAddress: FOUR }], [{ name: "b", macAddress: FOUR }, { name: "a" }]],
   ])("names the interface that has an address after an update: %s", async (name, before, after) => {
-    const stored = await bed.admin.create(KINDS.virtualMachines, machine(name, "default", before));
-    await bed.admin.update(KINDS.virtualMachines, { ...stored, spec: machine(name, "default", after).spec });
+    const stored = await fixture.admin.create(KINDS.virtualMachines, machine(name, "default", before));
+    await fixture.admin.update(KINDS.virtualMachines, { ...stored, spec: machine(name, "default", after).spec });
     const [now] = after;
     const mac = now?.macAddress ?? "";
     const named = async () => (await get(`/api/v1/claims/${mac}`)).body.owners[0].interface;
     await expect.poll(named, { timeout: 20_000 }).toBe(now?.name);
-    expect((await bed.claim(mac))?.status?.owners[0]?.interface).toBe(now?.name);
+    expect((await fixture.claim(mac))?.status?.owners[0]?.interface).toBe(now?.name);
   });
 
   it("refuses wrong questions with the reason", async () => {

@@ -5,30 +5,30 @@ import { credentialsFromKubeconfig } from "../../src/kube/credentials/credential
 import { KINDS } from "../../src/mac-pool/objects/kinds.ts";
 import { bindClusterRole, user } from "../support/rights.ts";
 import { machine } from "./machines.ts";
-import { PoolBed } from "./pool-bed.ts";
+import { PoolFixture } from "./pool-fixture.ts";
 
 const DENIED = "02:00:00:00:00:01";
 const WARNED = "02:00:00:00:00:02";
 const ALL = ["create", "get", "list"];
 
 describe("a refusal and a warning, on a real API server", () => {
-  let bed: PoolBed;
+  let fixture: PoolFixture;
   const clients: KubeClient[] = [];
 
   beforeAll(async () => {
-    bed = await PoolBed.start();
-    await bed.startReplica("one");
+    fixture = await PoolFixture.start();
+    await fixture.startReplica("one");
     for (const name of ["mine", "theirs", "warned", "warned-too"]) {
-      await bed.admin.create(RESOURCES.namespaces, {
+      await fixture.admin.create(RESOURCES.namespaces, {
         metadata: { name, labels: { policy: name.split("-")[0] ?? "" } },
       });
     }
     const range = (digit: number) => ({ start: `02:5d:1c:0${digit}:00:00`, end: `02:5d:1c:0${digit}:00:ff` });
-    await bed.createPool("default", { ranges: [range(0)] });
+    await fixture.createPool("default", { ranges: [range(0)] });
     const namespaceSelector = { matchLabels: { policy: "warned" } };
-    await bed.createPool("warn", { ranges: [range(1)], namespaceSelector, conflictPolicy: "Warn" });
-    await bed.registerWebhooks();
-    await bed.admin.create(RESOURCES.clusterRoles, {
+    await fixture.createPool("warn", { ranges: [range(1)], namespaceSelector, conflictPolicy: "Warn" });
+    await fixture.registerWebhooks();
+    await fixture.admin.create(RESOURCES.clusterRoles, {
       metadata: { name: "machines" },
       rules: [{ apiGroups: ["kubevirt.io"], resources: ["virtualmachines"], verbs: ALL }],
     });
@@ -40,22 +40,22 @@ describe("a refusal and a warning, on a real API server", () => {
       ["neighbour", "warned"],
       ["neighbour", "warned-too"],
     ] as const) {
-      await bindClusterRole(bed.admin, "machines", user(name), { namespace });
+      await bindClusterRole(fixture.admin, "machines", user(name), { namespace });
     }
     const create = (namespace: string, macAddress: string) =>
-      bed.admin.create(KINDS.virtualMachines, machine("secret", namespace, [{ name: "a", macAddress }]));
+      fixture.admin.create(KINDS.virtualMachines, machine("secret", namespace, [{ name: "a", macAddress }]));
     await create("theirs", DENIED);
     await create("warned-too", WARNED);
     await create("mine", "02:00:00:00:00:03");
   });
   afterAll(async () => {
     for (const client of clients) await client[Symbol.asyncDispose]();
-    await bed?.[Symbol.asyncDispose]();
+    await fixture?.[Symbol.asyncDispose]();
   });
 
   /** What the user is told who asks for an address that somebody has. */
   async function told(user: string, namespace: string, macAddress: string): Promise<string> {
-    const kubeconfig = await bed.controlPlane.userKubeconfig(user, ["system:authenticated"]);
+    const kubeconfig = await fixture.controlPlane.userKubeconfig(user, ["system:authenticated"]);
     const client = new KubeClient({ credentials: await credentialsFromKubeconfig(kubeconfig) });
     clients.push(client);
     const path = `/apis/kubevirt.io/v1/namespaces/${namespace}/virtualmachines?dryRun=All`;

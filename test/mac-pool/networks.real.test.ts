@@ -6,7 +6,7 @@ import { nadCrd } from "../cluster/multus/nad-crd.ts";
 import { eventually } from "../support/eventually.ts";
 import { inFlight } from "../support/in-flight.ts";
 import { instanceOf, machine } from "./machines.ts";
-import { PoolBed } from "./pool-bed.ts";
+import { PoolFixture } from "./pool-fixture.ts";
 
 const POOLS: Readonly<Record<string, Partial<MacPoolSpec>>> = {
   apart: { conflictScope: "Network" },
@@ -29,30 +29,32 @@ const configOf = (bridge: string, vlan?: number): object => {
 };
 
 describe("pools with conflictScope Network, on a real API server", () => {
-  let bed: PoolBed;
+  let fixture: PoolFixture;
 
   beforeAll(async () => {
-    bed = await PoolBed.start();
-    await Promise.all([bed.startReplica("one"), bed.startReplica("two")]);
+    fixture = await PoolFixture.start();
+    await Promise.all([fixture.startReplica("one"), fixture.startReplica("two")]);
     for (const name of [...Object.keys(POOLS), "beside"]) {
       const pool = name === "beside" ? "apart" : name;
-      await bed.admin.create(RESOURCES.namespaces, { metadata: { name, labels: { pool } } });
+      await fixture.admin.create(RESOURCES.namespaces, { metadata: { name, labels: { pool } } });
     }
     for (const [number, [name, spec]] of Object.entries(POOLS).entries()) {
-      await bed.createPool(name, {
+      await fixture.createPool(name, {
         ranges: [{ start: `02:5d:1c:0${number}:00:00`, end: `02:5d:1c:0${number}:00:ff` }],
         namespaceSelector: { matchLabels: { pool: name } },
         ...spec,
       });
     }
-    await bed.registerWebhooks();
+    await fixture.registerWebhooks();
   });
   afterAll(async () => {
-    await bed?.[Symbol.asyncDispose]();
+    await fixture?.[Symbol.asyncDispose]();
   });
 
   const create = (name: string, namespace: string, network: string, macAddress: string, dryRun = false) =>
-    bed.admin.create(KINDS.virtualMachines, machine(name, namespace, [{ name: "a", macAddress, network }]), { dryRun });
+    fixture.admin.create(KINDS.virtualMachines, machine(name, namespace, [{ name: "a", macAddress, network }]), {
+      dryRun,
+    });
   const said = (answer: Promise<unknown>): Promise<string> =>
     answer.then(
       () => "admitted",
@@ -60,17 +62,17 @@ describe("pools with conflictScope Network, on a real API server", () => {
     );
   const move = ({ metadata: { name = "", namespace = "" } }: KubeObject, networkName: string): Promise<string> => {
     const body = { spec: { template: { spec: { networks: [{ name: "a", multus: { networkName } }] } } } };
-    return said(bed.admin.patch(KINDS.virtualMachines, { name, namespace }, { type: "merge", body }));
+    return said(fixture.admin.patch(KINDS.virtualMachines, { name, namespace }, { type: "merge", body }));
   };
-  const start = (vm: KubeObject): Promise<KubeObject> => bed.admin.create(KINDS.instances, instanceOf(vm));
+  const start = (vm: KubeObject): Promise<KubeObject> => fixture.admin.create(KINDS.instances, instanceOf(vm));
   const report = async (vmi: KubeObject, mac: string): Promise<void> => {
     const { name = "", namespace = "" } = vmi.metadata;
     const body = { status: { phase: "Running", interfaces: [{ name: "a", mac }] } };
-    await bed.admin.patch(KINDS.instances, { name, namespace }, { type: "merge", body }, { subresource: "status" });
+    await fixture.admin.patch(KINDS.instances, { name, namespace }, { type: "merge", body }, { subresource: "status" });
   };
-  const conflictsOf = async (name: string) => (await bed.admin.get(KINDS.pools, { name })).status?.conflicts;
+  const conflictsOf = async (name: string) => (await fixture.admin.get(KINDS.pools, { name })).status?.conflicts;
   const collides = async (mac: string): Promise<boolean> =>
-    (await bed.metrics(await bed.leader())).includes(`kmp_mac_collisions{mac="${mac}"} 2`);
+    (await fixture.metrics(await fixture.leader())).includes(`kmp_mac_collisions{mac="${mac}"} 2`);
 
   it("refuse an address in use as any other while the cluster has no network definitions", async () => {
     const mac = "02:5d:1c:00:00:01";
@@ -79,11 +81,13 @@ describe("pools with conflictScope Network, on a real API server", () => {
   });
 
   it("let networks that can't meet have the same address, and no others", async () => {
-    await bed.admin.create(RESOURCES.crds, nadCrd as never);
+    await fixture.admin.create(RESOURCES.crds, nadCrd as never);
     for (const namespace of [...Object.keys(POOLS), "beside"]) {
       for (const [name, [bridge, vlan]] of Object.entries(NETWORKS)) {
         const nad = { metadata: { name, namespace }, ...configOf(bridge, vlan) };
-        await eventually("the API server serves networks", () => bed.admin.create(KINDS.networks, nad as KubeObject));
+        await eventually("the API server serves networks", () =>
+          fixture.admin.create(KINDS.networks, nad as KubeObject),
+        );
       }
     }
     const mac = "02:5d:1c:00:00:02";
@@ -96,7 +100,7 @@ describe("pools with conflictScope Network, on a real API server", () => {
     for (const network of ["br1-10", "also-10", "br1", "apart/br1-20", "missing"])
       expect(await said(create("late", "beside", network, mac))).toContain(`MAC ${mac} of interface "a" is in use by`);
     expect(await said(create("late", "whole", "br1-10", mac))).toContain("in use by");
-    const owners = (await bed.claim(mac))?.status?.owners.map(({ name, domains }) => [name, domains]);
+    const owners = (await fixture.claim(mac))?.status?.owners.map(({ name, domains }) => [name, domains]);
     expect(owners).toEqual([
       ["br1-10", ["bridge br1 vlan 10"]],
       ["br1-20", ["bridge br1 vlan 20"]],
@@ -125,15 +129,15 @@ describe("pools with conflictScope Network, on a real API server", () => {
   it("count a network that is edited as what it was and as what it is", async () => {
     const mac = "02:5d:1c:00:00:04";
     const nad = { metadata: { name: "edited", namespace: "apart" }, ...configOf("br3", 30) };
-    await bed.admin.create(KINDS.networks, nad as KubeObject);
+    await fixture.admin.create(KINDS.networks, nad as KubeObject);
     await create("holder", "apart", "edited", mac);
     for (const vlan of [30, 31, 32]) {
       const other = { metadata: { name: `vlan-${vlan}`, namespace: "apart" }, ...configOf("br3", vlan) };
-      await bed.admin.create(KINDS.networks, other as KubeObject);
+      await fixture.admin.create(KINDS.networks, other as KubeObject);
     }
     const asked = (vlan: number) => said(create("late", "apart", `vlan-${vlan}`, mac, true));
     expect([await asked(30), await asked(31)]).toEqual([expect.stringContaining("in use by"), "admitted"]);
-    await bed.admin.patch(
+    await fixture.admin.patch(
       KINDS.networks,
       { name: "edited", namespace: "apart" },
       { type: "merge", body: configOf("br3", 31) as never },
@@ -182,13 +186,13 @@ describe("pools with conflictScope Network, on a real API server", () => {
   it("count and report all that share an address once the scope is the cluster", async () => {
     const body = (conflictScope: string) => ({ type: "merge", body: { spec: { conflictScope } } }) as const;
     const mac = "02:5d:1c:01:00:01";
-    await bed.admin.patch(KINDS.pools, { name: "apart" }, body("Cluster"));
-    await bed.admin.patch(KINDS.pools, { name: "running" }, body("Cluster"));
+    await fixture.admin.patch(KINDS.pools, { name: "apart" }, body("Cluster"));
+    await fixture.admin.patch(KINDS.pools, { name: "running" }, body("Cluster"));
     await eventually("all are in conflict", async () => (await conflictsOf("apart")) === 3);
     await eventually("the collision is reported", () => collides(mac));
     expect(await said(create("late", "apart", "br1", "02:5d:1c:00:00:02"))).toContain("in use by");
-    await bed.admin.patch(KINDS.pools, { name: "apart" }, body("Network"));
-    await bed.admin.patch(KINDS.pools, { name: "running" }, body("Network"));
+    await fixture.admin.patch(KINDS.pools, { name: "apart" }, body("Network"));
+    await fixture.admin.patch(KINDS.pools, { name: "running" }, body("Network"));
     await eventually("none is in conflict", async () => (await conflictsOf("apart")) === 0);
     await eventually("the collision is over", async () => !(await collides(mac)));
   });
@@ -204,6 +208,6 @@ describe("pools with conflictScope Network, on a real API server", () => {
       })
     ).flat();
     expect(admitted.toSorted()).toEqual(["br1 10", "br1 20", "br2"]);
-    expect((await bed.claim(mac))?.status?.owners).toHaveLength(3);
+    expect((await fixture.claim(mac))?.status?.owners).toHaveLength(3);
   });
 });

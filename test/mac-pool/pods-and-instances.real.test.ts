@@ -8,30 +8,30 @@ import { KINDS } from "../../src/mac-pool/objects/kinds.ts";
 import { readRequestCounts } from "../bench/request-counts.ts";
 import { eventually } from "../support/eventually.ts";
 import { guestSpec, machine, macsOf } from "./machines.ts";
-import { PoolBed } from "./pool-bed.ts";
+import { PoolFixture } from "./pool-fixture.ts";
 
 const NAMESPACE = "pods";
 const MAC = /^02:5d:1c:00:/;
 
 describe("pods and instances without a VM on a real API server", () => {
-  let bed: PoolBed;
+  let fixture: PoolFixture;
 
   beforeAll(async () => {
-    bed = await PoolBed.start();
-    await bed.startReplica("one");
-    await bed.createPool("default", {
+    fixture = await PoolFixture.start();
+    await fixture.startReplica("one");
+    await fixture.createPool("default", {
       ranges: [{ start: "02:5d:1c:00:00:00", end: "02:5d:1c:00:ff:ff" }],
       quarantineSeconds: 1,
     });
-    await bed.registerWebhooks();
+    await fixture.registerWebhooks();
     for (const name of [NAMESPACE, "unmanaged"]) {
       const labels = name === NAMESPACE ? { [POD_WEBHOOK]: "allocate" } : {};
-      await bed.admin.create(RESOURCES.namespaces, { metadata: { name, labels } });
-      await bed.admin.create(RESOURCES.serviceAccounts, { metadata: { name: "default", namespace: name } });
+      await fixture.admin.create(RESOURCES.namespaces, { metadata: { name, labels } });
+      await fixture.admin.create(RESOURCES.serviceAccounts, { metadata: { name: "default", namespace: name } });
     }
   });
   afterAll(async () => {
-    await bed?.[Symbol.asyncDispose]();
+    await fixture?.[Symbol.asyncDispose]();
   });
 
   const pod = (name: string, networks: string, more: object = {}, namespace = NAMESPACE): KubeObject => ({
@@ -40,13 +40,13 @@ describe("pods and instances without a VM on a real API server", () => {
     metadata: { name, namespace, annotations: { [NETWORKS_ANNOTATION]: networks }, ...more },
     spec: { containers: [{ name: "c", image: "none" }] },
   });
-  const createPod = (object: KubeObject): Promise<KubeObject> => bed.admin.create(KINDS.pods, object);
+  const createPod = (object: KubeObject): Promise<KubeObject> => fixture.admin.create(KINDS.pods, object);
   const networksOf = (object: KubeObject): { mac?: string; [field: string]: unknown }[] =>
     JSON.parse(object.metadata.annotations?.[NETWORKS_ANNOTATION] ?? "[]");
 
   /** How often pods were read by their names. A pod has come for a replica that has read it after its admission. */
   const podReads = async (): Promise<number> => {
-    const { body } = await bed.admin.raw("GET", "/metrics");
+    const { body } = await fixture.admin.raw("GET", "/metrics");
     return readRequestCounts(String(body)).get("GET pods") ?? 0;
   };
 
@@ -59,11 +59,11 @@ describe("pods and instances without a VM on a real API server", () => {
     const [first, second] = networksOf(created);
     expect(first).toEqual({ ...list[0], mac: expect.stringMatching(MAC) });
     expect(second).toEqual(list[1]);
-    const claim = await bed.claim(first?.mac ?? "");
+    const claim = await fixture.claim(first?.mac ?? "");
     expect(claim?.status?.owners).toMatchObject([
       { kind: "Pod", namespace: NAMESPACE, name: "list", interface: "net1" },
     ]);
-    expect((await bed.claim("02:00:00:00:01:01"))?.status?.phase).toBe("Allocated");
+    expect((await fixture.claim("02:00:00:00:01:01"))?.status?.phase).toBe("Allocated");
   });
 
   it("convert the shorthand form", async () => {
@@ -82,17 +82,17 @@ describe("pods and instances without a VM on a real API server", () => {
   it("leave an address as it is written, and claim it in its one form", async () => {
     const created = await createPod(pod("notation", '[{"name": "a", "mac": "0200.0000.0401"}]'));
     expect(networksOf(created)).toEqual([{ name: "a", mac: "0200.0000.0401" }]);
-    expect((await bed.claim("02:00:00:00:04:01"))?.status?.owners).toMatchObject([{ name: "notation" }]);
+    expect((await fixture.claim("02:00:00:00:04:01"))?.status?.owners).toMatchObject([{ name: "notation" }]);
     const nics = [{ name: "a", macAddress: "02-00-00-00-04-02" }];
     const metadata = { name: "notation", namespace: "default" };
     const instance = { apiVersion: "kubevirt.io/v1", kind: "VirtualMachineInstance", metadata, spec: guestSpec(nics) };
-    const { spec } = await bed.admin.create(KINDS.instances, instance);
+    const { spec } = await fixture.admin.create(KINDS.instances, instance);
     expect(macsOf({ metadata: {}, spec: { template: { spec } } })).toEqual(["02-00-00-00-04-02"]);
-    expect((await bed.claim("02:00:00:00:04:02"))?.status?.owners).toMatchObject([{ name: "notation" }]);
+    expect((await fixture.claim("02:00:00:00:04:02"))?.status?.owners).toMatchObject([{ name: "notation" }]);
   });
 
   it("refuse an address that a VM has", async () => {
-    await bed.admin.create(
+    await fixture.admin.create(
       KINDS.virtualMachines,
       machine("web", "default", [{ name: "net1", macAddress: "02:00:00:00:02:01" }]),
     );
@@ -107,7 +107,7 @@ describe("pods and instances without a VM on a real API server", () => {
       pod("free", '[{"name": "a"}, {"name": "b", "mac": "02:5d:1c:00:aa:01"}]', {}, "unmanaged"),
     );
     expect(networksOf(created)).toEqual([{ name: "a" }, { name: "b", mac: "02:5d:1c:00:aa:01" }]);
-    await eventually("observed", async () => (await bed.claim("02:5d:1c:00:aa:01"))?.spec.origin === "observed");
+    await eventually("observed", async () => (await fixture.claim("02:5d:1c:00:aa:01"))?.spec.origin === "observed");
   });
 
   it("free the address of a pod that has ended or is gone", async () => {
@@ -116,10 +116,10 @@ describe("pods and instances without a VM on a real API server", () => {
     const macs = [ended, gone].map((object) => networksOf(object)[0]?.mac ?? "");
     await eventually("both have been read", async () => (await podReads()) >= reads + 2);
     const status = { type: "merge", body: { status: { phase: "Succeeded" } } } as const;
-    await bed.admin.patch(KINDS.pods, { name: "ended", namespace: NAMESPACE }, status, { subresource: "status" });
-    await bed.admin.delete(KINDS.pods, { name: "gone", namespace: NAMESPACE }, { gracePeriodSeconds: 0 });
+    await fixture.admin.patch(KINDS.pods, { name: "ended", namespace: NAMESPACE }, status, { subresource: "status" });
+    await fixture.admin.delete(KINDS.pods, { name: "gone", namespace: NAMESPACE }, { gracePeriodSeconds: 0 });
     await eventually("both are free", async () => {
-      const claims = await Promise.all(macs.map((mac) => bed.claim(mac)));
+      const claims = await Promise.all(macs.map((mac) => fixture.claim(mac)));
       return claims.every((claim) => claim === undefined);
     });
   });
@@ -129,12 +129,12 @@ describe("pods and instances without a VM on a real API server", () => {
     const reads = await podReads();
     const created = await createPod({ ...pod("x", "a"), metadata: { ...unnamed, generateName: "gen-" } });
     const mac = networksOf(created)[0]?.mac ?? "";
-    const claim = await bed.claim(mac);
+    const claim = await fixture.claim(mac);
     expect(claim?.status?.owners).toMatchObject([{ kind: "Pod", generateName: "gen-" }]);
     const { name = "" } = created.metadata;
     await eventually("the pod has been read", async () => (await podReads()) > reads);
-    await bed.admin.delete(KINDS.pods, { name, namespace: NAMESPACE }, { gracePeriodSeconds: 0 });
-    await eventually("free", async () => (await bed.claim(mac)) === undefined);
+    await fixture.admin.delete(KINDS.pods, { name, namespace: NAMESPACE }, { gracePeriodSeconds: 0 });
+    await eventually("free", async () => (await fixture.claim(mac)) === undefined);
     expect(claim?.metadata.generation).toBe(1);
   });
 
@@ -157,29 +157,33 @@ describe("pods and instances without a VM on a real API server", () => {
     });
     const macOf = (object: KubeObject): string | undefined =>
       macsOf({ metadata: {}, spec: { template: { spec: object.spec } } })[0];
-    const alone = await bed.admin.create(KINDS.instances, instance("alone"));
+    const alone = await fixture.admin.create(KINDS.instances, instance("alone"));
     expect(macOf(alone)).toMatch(MAC);
-    const vm = await bed.admin.create(KINDS.virtualMachines, machine("owned", "default", [{ name: "a" }]));
-    const owned = await bed.admin.create(KINDS.instances, instance("owned", vm));
+    const vm = await fixture.admin.create(KINDS.virtualMachines, machine("owned", "default", [{ name: "a" }]));
+    const owned = await fixture.admin.create(KINDS.instances, instance("owned", vm));
     expect(macOf(owned)).toBeUndefined();
     const mac = macOf(alone) ?? "";
-    expect((await bed.claim(mac))?.status?.owners).toMatchObject([{ kind: "VirtualMachineInstance", name: "alone" }]);
-    await bed.admin.delete(KINDS.instances, { name: "alone", namespace: "default" });
-    await eventually("free", async () => (await bed.claim(mac)) === undefined);
+    expect((await fixture.claim(mac))?.status?.owners).toMatchObject([
+      { kind: "VirtualMachineInstance", name: "alone" },
+    ]);
+    await fixture.admin.delete(KINDS.instances, { name: "alone", namespace: "default" });
+    await eventually("free", async () => (await fixture.claim(mac)) === undefined);
   });
 
   it("are claimed once their namespace is managed, wherever their addresses are", async () => {
     const mac = "02:66:00:00:00:01";
-    await bed.admin.create(RESOURCES.namespaces, { metadata: { name: "later", labels: { [VM_WEBHOOK]: "ignore" } } });
+    await fixture.admin.create(RESOURCES.namespaces, {
+      metadata: { name: "later", labels: { [VM_WEBHOOK]: "ignore" } },
+    });
     await eventually("a VM gets past the pool", async () => {
       const vm = machine("a", "later", [{ name: "a", macAddress: mac }, { name: "b" }]);
-      const created = await bed.admin.create(KINDS.virtualMachines, vm, { dryRun: true });
+      const created = await fixture.admin.create(KINDS.virtualMachines, vm, { dryRun: true });
       return macsOf(created)[1] === undefined;
     });
-    await bed.admin.create(KINDS.virtualMachines, machine("a", "later", [{ name: "a", macAddress: mac }]));
+    await fixture.admin.create(KINDS.virtualMachines, machine("a", "later", [{ name: "a", macAddress: mac }]));
     const labels = { type: "merge", body: { metadata: { labels: { [VM_WEBHOOK]: null } } } } as const;
-    await bed.admin.patch(RESOURCES.namespaces, { name: "later" }, labels);
-    await eventually("claimed", async () => (await bed.claim(mac))?.status?.owners[0]?.namespace === "later");
+    await fixture.admin.patch(RESOURCES.namespaces, { name: "later" }, labels);
+    await eventually("claimed", async () => (await fixture.claim(mac))?.status?.owners[0]?.namespace === "later");
   });
 
   it("get addresses of the last good ranges while a pool's spec is wrong, which an event tells", async () => {
@@ -189,11 +193,11 @@ describe("pods and instances without a VM on a real API server", () => {
     );
     const name = "macpools.macpool.network.kubevirt.io";
     const setVersions = (shown: unknown): Promise<unknown> =>
-      bed.admin.patch(RESOURCES.crds, { name }, { type: "merge", body: { spec: { versions: shown } } });
+      fixture.admin.patch(RESOURCES.crds, { name }, { type: "merge", body: { spec: { versions: shown } } });
     const multicastEnd = [{ start: "02:77:00:00:01:00", end: "03:77:00:00:01:ff" }];
     const setRanges = (ranges: unknown): Promise<MACPool> =>
-      bed.admin.patch(KINDS.pools, { name: "lasting" }, { type: "merge", body: { spec: { ranges } } });
-    await bed.createPool("lasting", {
+      fixture.admin.patch(KINDS.pools, { name: "lasting" }, { type: "merge", body: { spec: { ranges } } });
+    await fixture.createPool("lasting", {
       ranges: [{ start: "02:77:00:00:01:00", end: "02:77:00:00:01:ff" }],
       namespaceSelector: { matchLabels: { tenant: "lasting" } },
     });
@@ -206,26 +210,26 @@ describe("pods and instances without a VM on a real API server", () => {
       );
     });
     await eventually("an event", async () => {
-      const { items } = await bed.admin.list(RESOURCES.events, { namespace: "default" });
+      const { items } = await fixture.admin.list(RESOURCES.events, { namespace: "default" });
       const told = items.find(({ reason, regarding }) => reason === "InvalidRange" && regarding?.name === "lasting");
       return told?.type === "Warning" && (told.note ?? "").includes("in force: 02:77:00:00:01:00-02:77:00:00:01:ff");
     });
-    await bed.admin.create(RESOURCES.namespaces, { metadata: { name: "lasting", labels: { tenant: "lasting" } } });
-    const vm = await bed.admin.create(KINDS.virtualMachines, machine("a", "lasting", [{ name: "a" }]));
+    await fixture.admin.create(RESOURCES.namespaces, { metadata: { name: "lasting", labels: { tenant: "lasting" } } });
+    const vm = await fixture.admin.create(KINDS.virtualMachines, machine("a", "lasting", [{ name: "a" }]));
     expect(macsOf(vm)[0]).toMatch(/^02:77:00:00:01:/);
     await setVersions(versions);
   });
 
   it("serve many pools: the oldest one that selects the namespace", async () => {
-    await bed.createPool("tenant", {
+    await fixture.createPool("tenant", {
       ranges: [{ start: "02:77:00:00:00:00", end: "02:77:00:00:00:ff" }],
       exclusions: [{ start: "02:77:00:00:00:01", end: "02:77:00:00:00:ff" }],
       namespaceSelector: { matchLabels: { tenant: "t" } },
     });
-    await bed.admin.create(RESOURCES.namespaces, { metadata: { name: "tenant", labels: { tenant: "t" } } });
-    const vm = await bed.admin.create(KINDS.virtualMachines, machine("a", "tenant", [{ name: "a" }]));
+    await fixture.admin.create(RESOURCES.namespaces, { metadata: { name: "tenant", labels: { tenant: "t" } } });
+    const vm = await fixture.admin.create(KINDS.virtualMachines, machine("a", "tenant", [{ name: "a" }]));
     expect(macsOf(vm)).toEqual(["02:77:00:00:00:00"]);
-    const second = bed.admin.create(KINDS.virtualMachines, machine("b", "tenant", [{ name: "a" }]));
+    const second = fixture.admin.create(KINDS.virtualMachines, machine("b", "tenant", [{ name: "a" }]));
     await expect(second).rejects.toThrow("the range is full: the only address of MACPool tenant is taken");
   });
 
@@ -234,19 +238,19 @@ describe("pods and instances without a VM on a real API server", () => {
     const ofOpenShift = { start: "AA:00:00:00:00:00", end: "FE:A8:11:22:33:44" };
     const served = async (name: string, range: { start: string; end: string }) => {
       const labels = { tenant: name };
-      await bed.createPool(name, { ranges: [range], namespaceSelector: { matchLabels: labels } });
-      await bed.admin.create(RESOURCES.namespaces, { metadata: { name, labels } });
+      await fixture.createPool(name, { ranges: [range], namespaceSelector: { matchLabels: labels } });
+      await fixture.admin.create(RESOURCES.namespaces, { metadata: { name, labels } });
       await eventually("a status", async () => (await poolOf(name)).status?.capacity !== undefined);
       const { status } = await poolOf(name);
       return [status?.capacity, status?.conditions?.find(({ type }) => type === "Valid")];
     };
-    const poolOf = (name: string): Promise<MACPool> => bed.admin.get(KINDS.pools, { name });
+    const poolOf = (name: string): Promise<MACPool> => fixture.admin.get(KINDS.pools, { name });
     expect(await served("wide", ofOpenShift)).toMatchObject([
       46_901_330_326_341,
       { status: "True", message: expect.stringContaining("skips 46,179,488,366,592 multicast addresses") },
     ]);
     const many = Array.from({ length: 8 }, (_, index) => ({ name: `a${index}` }));
-    const vm = await bed.admin.create(KINDS.virtualMachines, machine("a", "wide", many));
+    const vm = await fixture.admin.create(KINDS.virtualMachines, machine("a", "wide", many));
     for (const mac of macsOf(vm)) expect(mac).toMatch(/^[a-f][02468ace]:/);
 
     expect(await served("reserved", rangeWithOne)).toMatchObject([
@@ -256,39 +260,39 @@ describe("pods and instances without a VM on a real API server", () => {
         message: expect.stringContaining("skips 02:00:00:00:00:00, which KubeVirt gives to the bridge"),
       },
     ]);
-    const first = await bed.admin.create(KINDS.virtualMachines, machine("a", "reserved", [{ name: "a" }]));
+    const first = await fixture.admin.create(KINDS.virtualMachines, machine("a", "reserved", [{ name: "a" }]));
     expect(macsOf(first)).toEqual([rangeWithOne.end]);
-    const second = bed.admin.create(KINDS.virtualMachines, machine("b", "reserved", [{ name: "a" }]));
+    const second = fixture.admin.create(KINDS.virtualMachines, machine("b", "reserved", [{ name: "a" }]));
     await expect(second).rejects.toThrow("the only address of MACPool reserved is taken");
     const asking = machine("c", "reserved", [{ name: "a", macAddress: rangeWithOne.start }]);
-    expect(macsOf(await bed.admin.create(KINDS.virtualMachines, asking))).toEqual([rangeWithOne.start]);
+    expect(macsOf(await fixture.admin.create(KINDS.virtualMachines, asking))).toEqual([rangeWithOne.start]);
     await eventually("counted outside", async () => (await poolOf("reserved")).status?.outOfRange === 1);
   });
 
   it("admit a second holder with a warning where the policy says so, and free the address after the last one only", async () => {
-    await bed.admin.patch(
+    await fixture.admin.patch(
       KINDS.pools,
       { name: "default" },
       { type: "merge", body: { spec: { conflictPolicy: "Warn" } } },
     );
     const mac = "02:00:00:00:03:01";
     const vm = (name: string): KubeObject => machine(name, "default", [{ name: "a", macAddress: mac }]);
-    await bed.admin.create(KINDS.virtualMachines, vm("left"));
+    await fixture.admin.create(KINDS.virtualMachines, vm("left"));
     await eventually("the policy is known", async () => {
-      const answer = await bed.admin
+      const answer = await fixture.admin
         .create(KINDS.virtualMachines, vm("right"), { dryRun: true })
         .catch(() => undefined);
       return answer !== undefined;
     });
-    await bed.admin.create(KINDS.virtualMachines, vm("right"));
+    await fixture.admin.create(KINDS.virtualMachines, vm("right"));
     await eventually("both are owners", async () => {
-      const claim = await bed.claim(mac);
+      const claim = await fixture.claim(mac);
       return claim?.status?.phase === "Allocated" && claim.status.owners.length === 2;
     });
-    await bed.admin.delete(KINDS.virtualMachines, { name: "left", namespace: "default" });
-    await eventually("one is left", async () => (await bed.claim(mac))?.status?.owners.length === 1);
-    expect((await bed.claim(mac))?.status).toMatchObject({ phase: "Allocated", owners: [{ name: "right" }] });
-    await bed.admin.delete(KINDS.virtualMachines, { name: "right", namespace: "default" });
-    await eventually("free", async () => (await bed.claim(mac)) === undefined);
+    await fixture.admin.delete(KINDS.virtualMachines, { name: "left", namespace: "default" });
+    await eventually("one is left", async () => (await fixture.claim(mac))?.status?.owners.length === 1);
+    expect((await fixture.claim(mac))?.status).toMatchObject({ phase: "Allocated", owners: [{ name: "right" }] });
+    await fixture.admin.delete(KINDS.virtualMachines, { name: "right", namespace: "default" });
+    await eventually("free", async () => (await fixture.claim(mac)) === undefined);
   });
 });

@@ -7,7 +7,7 @@ import { type KubeObject, RESOURCES, type Resource } from "../../src/kube/client
 import { KINDS } from "../../src/mac-pool/objects/kinds.ts";
 import { eventually } from "../support/eventually.ts";
 import { instanceOf, machine, macsOf, type TestInterface } from "./machines.ts";
-import { PoolBed } from "./pool-bed.ts";
+import { PoolFixture } from "./pool-fixture.ts";
 
 const DOCUMENTATION = join(import.meta.dirname, "../../docs/operations.md");
 const UNMANAGED = { name: "p", on: "pod-bridge" } as const;
@@ -27,40 +27,40 @@ interface Row {
 
 /** What users and controllers can do while no replica runs. docs/operations.md has the same table. */
 describe("with no replica of the MAC pool", () => {
-  let bed: PoolBed;
+  let fixture: PoolFixture;
   const stored = new Map<string, KubeObject>();
 
   beforeAll(async () => {
-    bed = await PoolBed.start();
+    fixture = await PoolFixture.start();
     await label("pods", POD_WEBHOOK, "allocate");
     await label("out", VM_WEBHOOK, "ignore");
-    await bed.admin.create(RESOURCES.serviceAccounts, { metadata: { name: "default", namespace: "pods" } });
+    await fixture.admin.create(RESOURCES.serviceAccounts, { metadata: { name: "default", namespace: "pods" } });
     // From before the pool: it gives no address to what exists.
     for (const name of ["stopped", "lacking", "relabelled", "unplugged-lacking"]) await keep(vm(name, [{ name: "a" }]));
-    await bed.startReplica("one");
+    await fixture.startReplica("one");
     const ranges = [{ start: "02:5d:1c:00:00:00", end: "02:5d:1c:00:ff:ff" }];
-    await bed.createPool("default", { ranges, conflictPolicy: "DenyRunning" });
-    await bed.registerWebhooks();
+    await fixture.createPool("default", { ranges, conflictPolicy: "DenyRunning" });
+    await fixture.registerWebhooks();
     for (const name of ["running", "changed", "plugged", "held"]) await keep(vm(name, [{ name: "a" }, UNMANAGED]));
     for (const name of ["first", "second"]) await keep(vm(name, [{ name: "a", macAddress: SHARED }]));
     await keep(vm("receiver", [{ name: "a", macAddress: SHARED }], WAIT_AS_RECEIVER));
-    await bed.admin.create(KINDS.instances, instanceOf(kept("first")));
-    await bed.admin.create(KINDS.instances, instanceOf(kept("running")));
-    await bed.admin.create(KINDS.pods as Resource<KubeObject>, pod("old", "br1-net"));
-    await expect(bed.admin.create(KINDS.instances, instanceOf(kept("second")))).rejects.toThrow("can't start");
-    await bed.stopReplica("one");
+    await fixture.admin.create(KINDS.instances, instanceOf(kept("first")));
+    await fixture.admin.create(KINDS.instances, instanceOf(kept("running")));
+    await fixture.admin.create(KINDS.pods as Resource<KubeObject>, pod("old", "br1-net"));
+    await expect(fixture.admin.create(KINDS.instances, instanceOf(kept("second")))).rejects.toThrow("can't start");
+    await fixture.stopReplica("one");
   });
   afterAll(async () => {
-    await bed?.[Symbol.asyncDispose]();
+    await fixture?.[Symbol.asyncDispose]();
   });
 
   const label = (name: string, key: string, value: string) =>
-    bed.admin.create(RESOURCES.namespaces, { metadata: { name, labels: { [key]: value } } });
+    fixture.admin.create(RESOURCES.namespaces, { metadata: { name, labels: { [key]: value } } });
   const vm = (name: string, nics: readonly TestInterface[], runStrategy = "Halted", namespace = "default") => {
     const bare = machine(name, namespace, nics);
     return { ...bare, spec: { ...(bare.spec as object), runStrategy } };
   };
-  const create = (object: KubeObject): Promise<KubeObject> => bed.admin.create(KINDS.virtualMachines, object);
+  const create = (object: KubeObject): Promise<KubeObject> => fixture.admin.create(KINDS.virtualMachines, object);
   const keep = async (object: KubeObject): Promise<void> => {
     const made = await create(object);
     stored.set(made.metadata.name ?? "", made);
@@ -72,7 +72,7 @@ describe("with no replica of the MAC pool", () => {
   };
   const ref = (name: string) => ({ name, namespace: "default" });
   const patch = (name: string, body: object) =>
-    bed.admin.patch(KINDS.virtualMachines, ref(name), { type: "merge", body });
+    fixture.admin.patch(KINDS.virtualMachines, ref(name), { type: "merge", body });
   const setStrategy = (name: string, runStrategy: string) => patch(name, { spec: { runStrategy } });
   /** The interfaces that the VM has, with a change of the first one and whatever is plugged in. */
   const setInterfaces = (name: string, first: object, ...plugged: TestInterface[]) => {
@@ -181,16 +181,16 @@ describe("with no replica of the MAC pool", () => {
       answer: WORKS,
       send: async () => {
         await patch("held", { metadata: { finalizers: [HOLD] } });
-        await bed.admin.delete(KINDS.virtualMachines, ref("held"));
+        await fixture.admin.delete(KINDS.virtualMachines, ref("held"));
         await patch("held", { metadata: { finalizers: null } });
-        await bed.admin.delete(KINDS.virtualMachines, ref("unplugged-lacking"));
+        await fixture.admin.delete(KINDS.virtualMachines, ref("unplugged-lacking"));
       },
     },
     {
       object: "VMI of a VM",
       request: "create, as the VM starts",
       answer: UNJUDGED,
-      send: () => bed.admin.create(KINDS.instances, instanceOf(kept("second"))),
+      send: () => fixture.admin.create(KINDS.instances, instanceOf(kept("second"))),
     },
     {
       object: "VMI of a VM",
@@ -198,42 +198,42 @@ describe("with no replica of the MAC pool", () => {
       answer: WORKS,
       send: async () => {
         const body = { status: { phase: "Running" } };
-        await bed.admin.patch(KINDS.instances, ref("running"), { type: "merge", body }, { subresource: "status" });
-        await bed.admin.delete(KINDS.instances, ref("running"));
+        await fixture.admin.patch(KINDS.instances, ref("running"), { type: "merge", body }, { subresource: "status" });
+        await fixture.admin.delete(KINDS.instances, ref("running"));
       },
     },
     {
       object: "VMI without a VM",
       request: "create, with an interface of the pool's",
       answer: WAITS,
-      send: () => bed.admin.create(KINDS.instances, instance("alone", [{ name: "a" }])),
+      send: () => fixture.admin.create(KINDS.instances, instance("alone", [{ name: "a" }])),
     },
     {
       object: "VMI without a VM",
       request: "create without one, update, delete",
       answer: WORKS,
       send: async () => {
-        await bed.admin.create(KINDS.instances, instance("bare", [UNMANAGED]));
+        await fixture.admin.create(KINDS.instances, instance("bare", [UNMANAGED]));
         const body = { metadata: { labels: { app: "web" } } };
-        await bed.admin.patch(KINDS.instances, ref("bare"), { type: "merge", body });
-        await bed.admin.delete(KINDS.instances, ref("bare"));
+        await fixture.admin.patch(KINDS.instances, ref("bare"), { type: "merge", body });
+        await fixture.admin.delete(KINDS.instances, ref("bare"));
       },
     },
     {
       object: "Pod in a namespace that opts in",
       request: "create, with networks",
       answer: WAITS,
-      send: () => bed.admin.create(KINDS.pods, pod("new", "br1-net")),
+      send: () => fixture.admin.create(KINDS.pods, pod("new", "br1-net")),
     },
     {
       object: "Pod in a namespace that opts in",
       request: "create without networks, update, delete",
       answer: WORKS,
       send: async () => {
-        await all(bed.admin.create(KINDS.pods, pod("bare")), bed.admin.create(KINDS.pods, pod("none", "[]")));
+        await all(fixture.admin.create(KINDS.pods, pod("bare")), fixture.admin.create(KINDS.pods, pod("none", "[]")));
         const body = { metadata: { labels: { app: "web" } } };
-        await bed.admin.patch(KINDS.pods, { name: "old", namespace: "pods" }, { type: "merge", body });
-        await bed.admin.delete(KINDS.pods, { name: "old", namespace: "pods" });
+        await fixture.admin.patch(KINDS.pods, { name: "old", namespace: "pods" }, { type: "merge", body });
+        await fixture.admin.delete(KINDS.pods, { name: "old", namespace: "pods" });
       },
     },
   ];
@@ -255,7 +255,7 @@ describe("with no replica of the MAC pool", () => {
 
   describe("and once it is back", () => {
     beforeAll(async () => {
-      await bed.startReplica("two");
+      await fixture.startReplica("two");
     });
 
     it("gives a VM the address that it lacked when it starts", async () => {
@@ -263,7 +263,7 @@ describe("with no replica of the MAC pool", () => {
     });
 
     it("reports what was not judged", async () => {
-      await eventually("the claim names both", async () => (await bed.claim(SHARED))?.status?.owners.length === 3);
+      await eventually("the claim names both", async () => (await fixture.claim(SHARED))?.status?.owners.length === 3);
     });
   });
 });

@@ -4,40 +4,40 @@ import { KINDS } from "../../src/mac-pool/objects/kinds.ts";
 import { eventually } from "../support/eventually.ts";
 import { inFlight } from "../support/in-flight.ts";
 import { machine, macsOf } from "./machines.ts";
-import { PoolBed } from "./pool-bed.ts";
+import { PoolFixture } from "./pool-fixture.ts";
 
 /** `POOL_BURST=3000`: as many VMs as a large tenant creates at once. */
 const BURST = Number(process.env.POOL_BURST ?? 200);
 const IN_FLIGHT = 64;
 
 describe("what a namespace may have", () => {
-  let bed: PoolBed;
+  let fixture: PoolFixture;
 
   beforeAll(async () => {
-    bed = await PoolBed.start();
-    await Promise.all([bed.startReplica("one"), bed.startReplica("two")]);
-    await bed.createPool("default", { ranges: [{ start: "02:5d:1c:00:00:00", end: "02:5d:1c:00:3f:ff" }] });
-    await bed.admin.create(RESOURCES.namespaces, { metadata: { name: "limited", labels: { pool: "limited" } } });
-    await bed.createPool("limited", {
+    fixture = await PoolFixture.start();
+    await Promise.all([fixture.startReplica("one"), fixture.startReplica("two")]);
+    await fixture.createPool("default", { ranges: [{ start: "02:5d:1c:00:00:00", end: "02:5d:1c:00:3f:ff" }] });
+    await fixture.admin.create(RESOURCES.namespaces, { metadata: { name: "limited", labels: { pool: "limited" } } });
+    await fixture.createPool("limited", {
       ranges: [{ start: "02:5d:1e:00:00:00", end: "02:5d:1e:00:ff:ff" }],
       namespaceSelector: { matchLabels: { pool: "limited" } },
       maxAddressesPerNamespace: 10,
     });
-    await bed.registerWebhooks();
+    await fixture.registerWebhooks();
   });
-  afterAll(() => bed?.[Symbol.asyncDispose]());
+  afterAll(() => fixture?.[Symbol.asyncDispose]());
 
   it("never refuses an honest burst", { timeout: 600_000 }, async () => {
     const nics = [{ name: "a" }, { name: "b" }];
     const created = await inFlight(IN_FLIGHT, BURST, (index) =>
-      bed.admin.create(KINDS.virtualMachines, machine(`burst-${index}`, "default", nics)),
+      fixture.admin.create(KINDS.virtualMachines, machine(`burst-${index}`, "default", nics)),
     );
     expect(new Set(created.flatMap(macsOf)).size).toBe(2 * BURST);
   });
 
   it("has no more addresses than its pool allows, but for what two replicas give at one moment", async () => {
     const create = (name: string, dryRun = false) =>
-      bed.admin.create(KINDS.virtualMachines, machine(name, "limited", [{ name: "a" }]), { dryRun });
+      fixture.admin.create(KINDS.virtualMachines, machine(name, "limited", [{ name: "a" }]), { dryRun });
     const results = await inFlight(4, 30, (index) =>
       create(`limited-${index}`).then(
         () => "created",

@@ -4,30 +4,33 @@ import { type KubeObject, RESOURCES } from "../../src/kube/client/resource.ts";
 import { KINDS } from "../../src/mac-pool/objects/kinds.ts";
 import { eventually } from "../support/eventually.ts";
 import { instanceOf, machine } from "./machines.ts";
-import { PoolBed } from "./pool-bed.ts";
+import { PoolFixture } from "./pool-fixture.ts";
 
 const [SOURCE, TARGET] = ["source", "target"];
 
 describe("a VM that waits to receive a live migration, on a real API server", () => {
-  let bed: PoolBed;
+  let fixture: PoolFixture;
 
   beforeAll(async () => {
-    bed = await PoolBed.start();
-    for (const name of [SOURCE, TARGET]) await bed.admin.create(RESOURCES.namespaces, { metadata: { name } });
-    await bed.startReplica("one");
-    await bed.createPool("default", { ranges: [{ start: "02:5d:1c:00:00:00", end: "02:5d:1c:00:ff:ff" }] });
-    await bed.registerWebhooks();
+    fixture = await PoolFixture.start();
+    for (const name of [SOURCE, TARGET]) await fixture.admin.create(RESOURCES.namespaces, { metadata: { name } });
+    await fixture.startReplica("one");
+    await fixture.createPool("default", { ranges: [{ start: "02:5d:1c:00:00:00", end: "02:5d:1c:00:ff:ff" }] });
+    await fixture.registerWebhooks();
   });
   afterAll(async () => {
-    await bed?.[Symbol.asyncDispose]();
+    await fixture?.[Symbol.asyncDispose]();
   });
 
   const ref = (name: string, namespace: string) => ({ name, namespace });
-  const start = (vm: KubeObject): Promise<KubeObject> => bed.admin.create(KINDS.instances, instanceOf(vm));
+  const start = (vm: KubeObject): Promise<KubeObject> => fixture.admin.create(KINDS.instances, instanceOf(vm));
   const setStrategy = (name: string, namespace: string, runStrategy: string): Promise<KubeObject> =>
-    bed.admin.patch(KINDS.virtualMachines, ref(name, namespace), { type: "merge", body: { spec: { runStrategy } } });
+    fixture.admin.patch(KINDS.virtualMachines, ref(name, namespace), {
+      type: "merge",
+      body: { spec: { runStrategy } },
+    });
   const setStatus = (name: string, namespace: string, status: object): Promise<unknown> =>
-    bed.admin.patch(
+    fixture.admin.patch(
       KINDS.instances,
       ref(name, namespace),
       { type: "merge", body: { status } },
@@ -37,17 +40,17 @@ describe("a VM that waits to receive a live migration, on a real API server", ()
   /** A VM, and the one that waits to receive it. */
   async function pair(name: string, mac: string): Promise<{ source: KubeObject; target: KubeObject }> {
     const nics = [{ name: "a", macAddress: mac }];
-    const source = await bed.admin.create(KINDS.virtualMachines, machine(name, SOURCE, nics));
+    const source = await fixture.admin.create(KINDS.virtualMachines, machine(name, SOURCE, nics));
     const bare = machine(name, TARGET, nics);
     const waiting = { ...bare, spec: { ...(bare.spec as object), runStrategy: WAIT_AS_RECEIVER } };
-    return { source, target: await bed.admin.create(KINDS.virtualMachines, waiting) };
+    return { source, target: await fixture.admin.create(KINDS.virtualMachines, waiting) };
   }
 
   it("is judged like a new one when it waits no longer: refused while another has the address, then admitted", async () => {
     const mac = "02:5d:1c:00:01:01";
     const { source, target } = await pair("cancelled", mac);
     await start(source);
-    expect((await bed.claim(mac))?.status?.owners).toMatchObject([{ namespace: SOURCE }, { receiver: true }]);
+    expect((await fixture.claim(mac))?.status?.owners).toMatchObject([{ namespace: SOURCE }, { receiver: true }]);
     for (const strategy of ["Always", "Manual", "Halted"]) {
       await expect(setStrategy("cancelled", TARGET, strategy)).rejects.toThrow(
         `MAC ${mac} of interface "a" is in use by VirtualMachine ${SOURCE}/cancelled (a)`,
@@ -57,10 +60,10 @@ describe("a VM that waits to receive a live migration, on a real API server", ()
     await start(target);
     await setStatus("cancelled", TARGET, { phase: "WaitingForSync", migrationState: { failed: true } });
     await expect(setStrategy("cancelled", TARGET, "Always")).rejects.toThrow("is in use by");
-    await bed.admin.delete(KINDS.instances, ref("cancelled", SOURCE));
+    await fixture.admin.delete(KINDS.instances, ref("cancelled", SOURCE));
     await start(source);
-    await bed.admin.delete(KINDS.instances, ref("cancelled", SOURCE));
-    await bed.admin.delete(KINDS.virtualMachines, ref("cancelled", SOURCE));
+    await fixture.admin.delete(KINDS.instances, ref("cancelled", SOURCE));
+    await fixture.admin.delete(KINDS.virtualMachines, ref("cancelled", SOURCE));
     await eventually("it is admitted once the other is gone", () =>
       setStrategy("cancelled", TARGET, "Always").then(
         () => true,
@@ -68,7 +71,7 @@ describe("a VM that waits to receive a live migration, on a real API server", ()
       ),
     );
     await eventually("the claim has it as an owner like any other", async () => {
-      const owners = (await bed.claim(mac))?.status?.owners ?? [];
+      const owners = (await fixture.claim(mac))?.status?.owners ?? [];
       return owners.length === 1 && owners[0]?.namespace === TARGET && owners[0].receiver === undefined;
     });
   });
@@ -79,12 +82,12 @@ describe("a VM that waits to receive a live migration, on a real API server", ()
     await start(source);
     await start(target);
     await setStatus("migrated", TARGET, { phase: "Running", migrationState: { completed: true } });
-    await bed.admin.delete(KINDS.instances, ref("migrated", SOURCE));
+    await fixture.admin.delete(KINDS.instances, ref("migrated", SOURCE));
     await setStrategy("migrated", TARGET, "Always");
     await expect(start(source)).rejects.toThrow(
       `VirtualMachine ${SOURCE}/migrated can't start: VirtualMachine ${TARGET}/migrated has the same MAC ${mac} and is running.`,
     );
-    await bed.admin.delete(KINDS.instances, ref("migrated", TARGET));
+    await fixture.admin.delete(KINDS.instances, ref("migrated", TARGET));
     await start(source);
     await expect(start(target)).rejects.toThrow("is running. Stop it first");
   });

@@ -7,7 +7,7 @@ import type { KubeClient } from "../../src/kube/client/client.ts";
 import type { KubeObject, Resource } from "../../src/kube/client/resource.ts";
 import { silentLog } from "../../src/kube/log.ts";
 import { Replica } from "../../src/mac-pool/replica.ts";
-import { claimOf, instanceOf, owner, vmOf } from "./inspection/inspection-bed.ts";
+import { claimOf, instanceOf, owner, vmOf } from "./inspection/inspection-fixture.ts";
 import { ListedObjects } from "./inspection/queries/listed-objects.ts";
 
 const SHARED = 0x02_5d_1c_00_00_05 as Mac;

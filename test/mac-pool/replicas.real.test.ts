@@ -5,7 +5,7 @@ import { KINDS } from "../../src/mac-pool/objects/kinds.ts";
 import { eventually } from "../support/eventually.ts";
 import { inFlight } from "../support/in-flight.ts";
 import { machine, macsOf } from "./machines.ts";
-import { PoolBed } from "./pool-bed.ts";
+import { PoolFixture } from "./pool-fixture.ts";
 
 const BURST = 60;
 const IN_FLIGHT = 12;
@@ -16,26 +16,26 @@ const SETTLED_MS = PENDING_MS + 60_000;
 const TIMEOUT_MS = 2 * SETTLED_MS;
 
 describe("several replicas on a real API server", { timeout: TIMEOUT_MS }, () => {
-  let bed: PoolBed;
+  let fixture: PoolFixture;
 
   beforeAll(async () => {
-    bed = await PoolBed.start();
-    await Promise.all([bed.startReplica("one"), bed.startReplica("two")]);
-    await bed.createPool("default", {
+    fixture = await PoolFixture.start();
+    await Promise.all([fixture.startReplica("one"), fixture.startReplica("two")]);
+    await fixture.createPool("default", {
       ranges: [{ start: "02:5d:1c:00:00:00", end: "02:5d:1c:00:00:ff" }],
       quarantineSeconds: 1,
     });
-    await bed.registerWebhooks();
+    await fixture.registerWebhooks();
   });
   afterAll(async () => {
-    await bed?.[Symbol.asyncDispose]();
+    await fixture?.[Symbol.asyncDispose]();
   });
 
   const create = (vm: KubeObject): Promise<KubeObject | Error> =>
-    bed.admin.create(KINDS.virtualMachines, vm).catch((error: Error) => error);
+    fixture.admin.create(KINDS.virtualMachines, vm).catch((error: Error) => error);
   const created = (results: readonly (KubeObject | Error)[]): KubeObject[] =>
     results.filter((result): result is KubeObject => !(result instanceof Error));
-  const machines = async (): Promise<KubeObject[]> => (await bed.admin.list(KINDS.virtualMachines)).items;
+  const machines = async (): Promise<KubeObject[]> => (await fixture.admin.list(KINDS.virtualMachines)).items;
 
   /** Straight from the VMs: two of them with one address, whatever the claims say. */
   async function duplicates(): Promise<string[]> {
@@ -45,12 +45,12 @@ describe("several replicas on a real API server", { timeout: TIMEOUT_MS }, () =>
 
   async function removeAll(): Promise<void> {
     for (const vm of await machines()) {
-      await bed.admin.delete(KINDS.virtualMachines, { name: vm.metadata.name ?? "", namespace: "default" });
+      await fixture.admin.delete(KINDS.virtualMachines, { name: vm.metadata.name ?? "", namespace: "default" });
     }
   }
 
   async function allFree(): Promise<void> {
-    await eventually("every address is free again", async () => (await bed.claims()).length === 0, {
+    await eventually("every address is free again", async () => (await fixture.claims()).length === 0, {
       limitMs: SETTLED_MS,
     });
   }
@@ -61,8 +61,8 @@ describe("several replicas on a real API server", { timeout: TIMEOUT_MS }, () =>
     );
     expect(created(results)).toHaveLength(BURST);
     expect(await duplicates()).toEqual([]);
-    expect(await bed.claims()).toHaveLength(2 * BURST);
-    const both = await Promise.all(["one", "two"].map((name) => bed.metrics(name)));
+    expect(await fixture.claims()).toHaveLength(2 * BURST);
+    const both = await Promise.all(["one", "two"].map((name) => fixture.metrics(name)));
     expect(both.every((text) => text.includes('allocations_total{kind="VirtualMachine",origin="automatic"}'))).toBe(
       true,
     );
@@ -89,7 +89,7 @@ describe("several replicas on a real API server", { timeout: TIMEOUT_MS }, () =>
   });
 
   it("give out the last address of a pool and say that it is full then, also when resting ones are used", async () => {
-    await bed.admin.patch(
+    await fixture.admin.patch(
       KINDS.pools,
       { name: "default" },
       {
@@ -97,7 +97,7 @@ describe("several replicas on a real API server", { timeout: TIMEOUT_MS }, () =>
         body: { spec: { ranges: [{ start: "02:aa:00:00:00:00", end: "02:aa:00:00:00:09" }], quarantineSeconds: 300 } },
       },
     );
-    await bed.everyReplicaKnows("default", SMALL);
+    await fixture.everyReplicaKnows("default", SMALL);
     const more = SMALL + 3;
     const vm = (i: number) => machine(`full-${i}`, "default", [{ name: "a" }]);
     const results = await Promise.all(Array.from({ length: more }, (_, i) => create(vm(i))));
@@ -105,23 +105,23 @@ describe("several replicas on a real API server", { timeout: TIMEOUT_MS }, () =>
     const [refused] = results.filter((result) => result instanceof Error);
     expect(refused?.message).toContain("the range is full: none of the 10 addresses of MACPool default is free");
     expect(await duplicates()).toEqual([]);
-    const events = async () => (await bed.admin.list(RESOURCES.events, { namespace: "default" })).items;
+    const events = async () => (await fixture.admin.list(RESOURCES.events, { namespace: "default" })).items;
     await eventually("an event on the pool", async () =>
       (await events()).some(({ reason, regarding }) => reason === "RangeFull" && regarding?.kind === "MACPool"),
     );
-    const texts = (await Promise.all(["one", "two"].map((name) => bed.metrics(name)))).join("\n");
+    const texts = (await Promise.all(["one", "two"].map((name) => fixture.metrics(name)))).join("\n");
     expect(texts).toContain('kubevirt_macpool_denials_total{reason="MACPOOL_FULL"}');
     const name = created(results)[0]?.metadata.name ?? "";
-    await bed.admin.delete(KINDS.virtualMachines, { name, namespace: "default" });
+    await fixture.admin.delete(KINDS.virtualMachines, { name, namespace: "default" });
     await eventually("its address rests", async () =>
-      (await bed.claims()).some((claim) => claim.status?.phase === "Quarantined"),
+      (await fixture.claims()).some((claim) => claim.status?.phase === "Quarantined"),
     );
     await eventually(
       "the resting address is used",
       async () => !((await create(machine("reuse", "default", [{ name: "a" }]))) instanceof Error),
     );
     expect(await duplicates()).toEqual([]);
-    await bed.admin.patch(
+    await fixture.admin.patch(
       KINDS.pools,
       { name: "default" },
       {
@@ -130,31 +130,31 @@ describe("several replicas on a real API server", { timeout: TIMEOUT_MS }, () =>
       },
     );
     await eventually("what has stayed outside is reported", async () => {
-      return (await bed.admin.get(KINDS.pools, { name: "default" })).status?.outOfRange === SMALL;
+      return (await fixture.admin.get(KINDS.pools, { name: "default" })).status?.outOfRange === SMALL;
     });
-    await bed.everyReplicaKnows("default", 256);
+    await fixture.everyReplicaKnows("default", 256);
     await removeAll();
     await allFree();
   });
 
   it("go on without a duplicate or a leak when the leader is killed in the middle of creations and deletions", async () => {
-    const leader = await bed.leader();
+    const leader = await fixture.leader();
     const first = await inFlight(IN_FLIGHT, 20, (i) => create(machine(`before-${i}`, "default", [{ name: "a" }])));
     const during = inFlight(IN_FLIGHT, BURST, (i) =>
       create(machine(`during-${i}`, "default", [{ name: "a" }, { name: "b" }])),
     );
     const removals = created(first).map((vm) =>
-      bed.admin.delete(KINDS.virtualMachines, { name: vm.metadata.name ?? "", namespace: "default" }),
+      fixture.admin.delete(KINDS.virtualMachines, { name: vm.metadata.name ?? "", namespace: "default" }),
     );
-    await bed.killReplica(leader);
+    await fixture.killReplica(leader);
     const results = await during;
     await Promise.all(removals);
     expect(await duplicates()).toEqual([]);
-    await bed.startReplica("three");
+    await fixture.startReplica("three");
     expect(await create(machine("after", "default", [{ name: "a" }]))).not.toBeInstanceOf(Error);
     const alive = created(results).length * 2 + 1;
     const settled = async () => {
-      const bound = (await bed.claims()).filter((claim) => claim.status?.phase === "Allocated");
+      const bound = (await fixture.claims()).filter((claim) => claim.status?.phase === "Allocated");
       return bound.length === alive;
     };
     await eventually("the next leader binds what lives and frees what does not", settled, { limitMs: SETTLED_MS });
@@ -162,15 +162,15 @@ describe("several replicas on a real API server", { timeout: TIMEOUT_MS }, () =>
   });
 
   it("finish what they are asked and end with exit code 0 on SIGTERM, without a failed creation", async () => {
-    await bed.admin.patch(
+    await fixture.admin.patch(
       KINDS.pools,
       { name: "default" },
       { type: "merge", body: { spec: { ranges: [{ start: "02:5d:1c:00:00:00", end: "02:5d:1c:00:ff:ff" }] } } },
     );
-    await bed.everyReplicaKnows("default", 65_536);
-    const leader = await bed.leader();
+    await fixture.everyReplicaKnows("default", 65_536);
+    const leader = await fixture.leader();
     let stopped = false;
-    const stopping = bed.stopReplica(leader).finally(() => {
+    const stopping = fixture.stopReplica(leader).finally(() => {
       stopped = true;
     });
     const results: (KubeObject | Error)[] = [];

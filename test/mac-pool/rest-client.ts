@@ -1,7 +1,7 @@
 import * as http from "node:http";
 import * as https from "node:https";
 import type { KeyPair } from "../cluster/control-plane/authority.ts";
-import type { PoolBed } from "./pool-bed.ts";
+import type { PoolFixture } from "./pool-fixture.ts";
 
 export interface RestAnswer {
   readonly status: number;
@@ -22,8 +22,13 @@ export interface Sender {
 }
 
 /** GET of a replica's inspection port, with the serving certificate verified. */
-export function restGet(bed: PoolBed, replica: string, path: string, sender?: string | Sender): Promise<RestAnswer> {
-  return getFrom(bed.inspectionUrl(replica), bed.controlPlane.authority.certificate, path, sender);
+export function restGet(
+  fixture: PoolFixture,
+  replica: string,
+  path: string,
+  sender?: string | Sender,
+): Promise<RestAnswer> {
+  return getFrom(fixture.inspectionUrl(replica), fixture.controlPlane.authority.certificate, path, sender);
 }
 
 /** `ca`: of a server with TLS. */
@@ -113,8 +118,8 @@ export class EventWatch implements Disposable {
 
 /** A watch of a replica's inspection port. */
 export class RestWatch extends EventWatch {
-  constructor(bed: PoolBed, replica: string, path: string, token: string, lastId?: string) {
+  constructor(fixture: PoolFixture, replica: string, path: string, token: string, lastId?: string) {
     const headers: Record<string, string> = lastId === undefined ? {} : { "last-event-id": lastId };
-    super(bed.inspectionUrl(replica), bed.controlPlane.authority.certificate, path, { token, headers });
+    super(fixture.inspectionUrl(replica), fixture.controlPlane.authority.certificate, path, { token, headers });
   }
 }

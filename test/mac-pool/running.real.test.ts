@@ -4,35 +4,35 @@ import { type KubeObject, RESOURCES } from "../../src/kube/client/resource.ts";
 import { KINDS } from "../../src/mac-pool/objects/kinds.ts";
 import { eventually } from "../support/eventually.ts";
 import { guestSpec, instanceOf, machine } from "./machines.ts";
-import { PoolBed } from "./pool-bed.ts";
+import { PoolFixture } from "./pool-fixture.ts";
 
 const OLD = "02:5d:1c:00:00:0d";
 
 describe("objects that run, on a real API server", () => {
-  let bed: PoolBed;
+  let fixture: PoolFixture;
 
   beforeAll(async () => {
-    bed = await PoolBed.start();
+    fixture = await PoolFixture.start();
     for (const name of ["shared", "pods", "target"]) {
       const labels = name === "pods" ? { [POD_WEBHOOK]: "allocate" } : {};
-      await bed.admin.create(RESOURCES.namespaces, { metadata: { name, labels } });
-      await bed.admin.create(RESOURCES.serviceAccounts, { metadata: { name: "default", namespace: name } });
+      await fixture.admin.create(RESOURCES.namespaces, { metadata: { name, labels } });
+      await fixture.admin.create(RESOURCES.serviceAccounts, { metadata: { name: "default", namespace: name } });
     }
     // Two holders of one address, from before there was a pool.
     for (const name of ["old-a", "old-b"]) await create(machine(name, "shared", [{ name: "a", macAddress: OLD }]));
-    await bed.startReplica("one");
-    await bed.createPool("default", {
+    await fixture.startReplica("one");
+    await fixture.createPool("default", {
       ranges: [{ start: "02:5d:1c:00:00:00", end: "02:5d:1c:00:ff:ff" }],
       conflictPolicy: "DenyRunning",
       quarantineSeconds: 1,
     });
-    await bed.registerWebhooks();
+    await fixture.registerWebhooks();
   });
   afterAll(async () => {
-    await bed?.[Symbol.asyncDispose]();
+    await fixture?.[Symbol.asyncDispose]();
   });
 
-  const create = (vm: KubeObject): Promise<KubeObject> => bed.admin.create(KINDS.virtualMachines, vm);
+  const create = (vm: KubeObject): Promise<KubeObject> => fixture.admin.create(KINDS.virtualMachines, vm);
   const twins = async (mac: string, ...names: string[]): Promise<KubeObject[]> => {
     const made: KubeObject[] = [];
     for (const name of names) made.push(await create(machine(name, "shared", [{ name: "a", macAddress: mac }])));
@@ -40,7 +40,7 @@ describe("objects that run, on a real API server", () => {
   };
 
   /** What virt-controller does when a VM starts. */
-  const start = (vm: KubeObject): Promise<KubeObject> => bed.admin.create(KINDS.instances, instanceOf(vm));
+  const start = (vm: KubeObject): Promise<KubeObject> => fixture.admin.create(KINDS.instances, instanceOf(vm));
   const started = (vm: KubeObject): Promise<string> =>
     start(vm).then(
       () => "started",
@@ -49,7 +49,7 @@ describe("objects that run, on a real API server", () => {
 
   const setStatus = async (vmi: KubeObject, status: object): Promise<void> => {
     const { name = "", namespace = "" } = vmi.metadata;
-    await bed.admin.patch(
+    await fixture.admin.patch(
       KINDS.instances,
       { name, namespace },
       { type: "merge", body: { status } },
@@ -59,27 +59,27 @@ describe("objects that run, on a real API server", () => {
   const reports = (vmi: KubeObject, mac: string, more: object = {}): Promise<void> =>
     setStatus(vmi, { phase: "Running", interfaces: [{ name: "a", mac }], ...more });
   const stop = async ({ metadata: { name = "", namespace = "" } }: KubeObject): Promise<void> => {
-    await bed.admin.delete(KINDS.instances, { name, namespace });
+    await fixture.admin.delete(KINDS.instances, { name, namespace });
   };
   const gauge = async (mac: string): Promise<number> => {
-    const line = (await bed.metrics("one")).split("\n").find((each) => each.includes(`{mac="${mac}"}`));
+    const line = (await fixture.metrics("one")).split("\n").find((each) => each.includes(`{mac="${mac}"}`));
     return line === undefined ? 0 : Number(line.split(" ").at(-1));
   };
   const eventsOf = async (namespace: string, name: string, reason: string): Promise<string[]> => {
-    const { items } = await bed.admin.list(RESOURCES.events, { namespace });
+    const { items } = await fixture.admin.list(RESOURCES.events, { namespace });
     return items
       .filter((event) => event.reason === reason && event.regarding?.name === name)
       .map((event) => event.note ?? "");
   };
 
   it("adopts what two objects had before the pool came, with both as owners, and reports it", async () => {
-    await eventually("both are owners", async () => (await bed.claim(OLD))?.status?.owners.length === 2);
+    await eventually("both are owners", async () => (await fixture.claim(OLD))?.status?.owners.length === 2);
     await eventually("the pool counts a conflict", async () => {
-      const { status } = await bed.admin.get(KINDS.pools, { name: "default" });
+      const { status } = await fixture.admin.get(KINDS.pools, { name: "default" });
       return status?.conflicts === 1;
     });
     await eventually("KubeMacPool's metric counts the second", async () =>
-      (await bed.metrics("one")).includes("\nkubevirt_kmp_duplicate_macs 1\n"),
+      (await fixture.metrics("one")).includes("\nkubevirt_kmp_duplicate_macs 1\n"),
     );
     for (const name of ["old-a", "old-b"]) {
       await eventually(`an event on ${name}`, async () =>
@@ -98,7 +98,7 @@ describe("objects that run, on a real API server", () => {
     await setStatus(instance, { phase: "Succeeded" });
     await stop(instance);
     // A VM that is stopped keeps its address.
-    expect((await bed.claim("02:5d:1c:00:01:01"))?.status).toMatchObject({
+    expect((await fixture.claim("02:5d:1c:00:01:01"))?.status).toMatchObject({
       owners: [{ name: "deny-a" }, { name: "deny-b" }],
     });
     // The start counts for as long as a request can live, whatever became of it.
@@ -118,7 +118,7 @@ describe("objects that run, on a real API server", () => {
       { name: "b", macAddress: shared },
     ]);
     const plugIn = (): Promise<KubeObject> =>
-      bed.admin.patch(
+      fixture.admin.patch(
         KINDS.virtualMachines,
         { name: "plugged", namespace: "shared" },
         { type: "merge", body: { spec } },
@@ -127,7 +127,7 @@ describe("objects that run, on a real API server", () => {
       'VirtualMachine shared/plugged can\'t get interface "b" while it runs: VirtualMachine shared/plug-other has the ' +
         `same MAC ${shared} and is running.`,
     );
-    expect((await bed.admin.get(KINDS.virtualMachines, { name: "plugged", namespace: "shared" })).spec).toEqual(
+    expect((await fixture.admin.get(KINDS.virtualMachines, { name: "plugged", namespace: "shared" })).spec).toEqual(
       plugged.spec,
     );
   });
@@ -144,16 +144,19 @@ describe("objects that run, on a real API server", () => {
     ];
     const ref = { name: "late", namespace: "shared" };
     const { spec } = machine("late", "shared", nics);
-    await bed.admin.patch(KINDS.virtualMachines, ref, { type: "merge", body: { spec } });
+    await fixture.admin.patch(KINDS.virtualMachines, ref, { type: "merge", body: { spec } });
     // As virt-controller starts it that has not seen the change yet, and plugs in what it then sees.
     await start(late);
     const plugIn = (): Promise<KubeObject> =>
-      bed.admin.patch(KINDS.instances, ref, { type: "merge", body: { spec: guestSpec(nics) } });
+      fixture.admin.patch(KINDS.instances, ref, { type: "merge", body: { spec: guestSpec(nics) } });
     await expect(plugIn()).rejects.toThrow(
       'VirtualMachine shared/late can\'t get interface "b" while it runs: VirtualMachine shared/late-other has the same ' +
         `MAC ${shared} and is running.`,
     );
-    await bed.admin.patch(KINDS.instances, ref, { type: "merge", body: { metadata: { labels: { any: "update" } } } });
+    await fixture.admin.patch(KINDS.instances, ref, {
+      type: "merge",
+      body: { metadata: { labels: { any: "update" } } },
+    });
     await stop(running);
     await expect(plugIn()).rejects.toThrow("is starting; it counts as running until");
   });
@@ -185,7 +188,7 @@ describe("objects that run, on a real API server", () => {
     const first = await start(a);
     await reports(first, mac);
     // A guest that gave itself the address, and a pod that nobody asked about.
-    const other = await bed.admin.create(KINDS.instances, {
+    const other = await fixture.admin.create(KINDS.instances, {
       metadata: { name: "changed", namespace: "shared" },
       spec: guestSpec([{ name: "a" }]),
     } as KubeObject);
@@ -215,7 +218,7 @@ describe("objects that run, on a real API server", () => {
     if (a === undefined) throw new Error("no VM");
     await reports(await start(a), mac);
     const setLabel = (label: string, value: string | null, name: string): Promise<unknown> =>
-      bed.admin.patch(
+      fixture.admin.patch(
         RESOURCES.namespaces,
         { name },
         { type: "merge", body: { metadata: { labels: { [label]: value } } } },
@@ -225,7 +228,7 @@ describe("objects that run, on a real API server", () => {
       const networks = JSON.stringify([{ name: "n", mac }]);
       const metadata = { name: "intruder", namespace: "pods", annotations: { [NETWORKS_ANNOTATION]: networks } };
       const spec = { containers: [{ name: "c", image: "none" }] };
-      return bed.admin.create(KINDS.pods, { metadata, spec }).then(
+      return fixture.admin.create(KINDS.pods, { metadata, spec }).then(
         () => true,
         () => false,
       );
@@ -247,9 +250,9 @@ describe("objects that run, on a real API server", () => {
   it("start, and get what is plugged in, without the pool when it is down", async () => {
     const [vm] = await twins("02:5d:1c:00:03:03", "lonely");
     if (vm === undefined) throw new Error("no VM");
-    await bed.killReplica("one");
+    await fixture.killReplica("one");
     expect(await started(vm)).toBe("started");
     const body = { spec: guestSpec([{ name: "a", macAddress: "02:5d:1c:00:03:04" }]) };
-    await bed.admin.patch(KINDS.instances, { name: "lonely", namespace: "shared" }, { type: "merge", body });
+    await fixture.admin.patch(KINDS.instances, { name: "lonely", namespace: "shared" }, { type: "merge", body });
   });
 });

@@ -10,7 +10,7 @@ import { kubevirtCrds } from "../cluster/kubevirt/crds.ts";
 import { client } from "../support/api-server-bed.ts";
 import { inFlight } from "../support/in-flight.ts";
 import { bindClusterRole, user } from "../support/rights.ts";
-import { review, reviewParts } from "./admission/review-bed.ts";
+import { review, reviewParts } from "./admission/review-fixture.ts";
 import { INTERFACES, MAC } from "./interface-lists.ts";
 import { guestSpec, machine, type TestInterface } from "./machines.ts";
 import { MemoryClaimStore } from "./memory-claim-store.ts";

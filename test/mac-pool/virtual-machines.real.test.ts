@@ -5,38 +5,38 @@ import { KINDS } from "../../src/mac-pool/objects/kinds.ts";
 import { runCommand } from "../cluster/command.ts";
 import { eventually } from "../support/eventually.ts";
 import { machine, macsOf } from "./machines.ts";
-import { PoolBed } from "./pool-bed.ts";
+import { PoolFixture } from "./pool-fixture.ts";
 
 const IN_RANGE = /^02:5d:1c:00:/;
 
 describe("virtual machines on a real API server, with two replicas", () => {
-  let bed: PoolBed;
+  let fixture: PoolFixture;
 
   beforeAll(async () => {
-    bed = await PoolBed.start();
-    await Promise.all([bed.startReplica("one"), bed.startReplica("two")]);
-    await bed.createPool("default", {
+    fixture = await PoolFixture.start();
+    await Promise.all([fixture.startReplica("one"), fixture.startReplica("two")]);
+    await fixture.createPool("default", {
       ranges: [{ start: "02:5d:1c:00:00:00", end: "02:5d:1c:00:ff:ff" }],
       quarantineSeconds: 1,
     });
-    await bed.registerWebhooks();
+    await fixture.registerWebhooks();
   });
   afterAll(async () => {
-    await bed?.[Symbol.asyncDispose]();
+    await fixture?.[Symbol.asyncDispose]();
   });
 
   const create = (vm: KubeObject, dryRun = false): Promise<KubeObject> =>
-    bed.admin.create(KINDS.virtualMachines, vm, { dryRun });
+    fixture.admin.create(KINDS.virtualMachines, vm, { dryRun });
   const refusal = async (vm: KubeObject): Promise<string> =>
     create(vm).then(
       () => "admitted",
       (error: Error) => error.message,
     );
   const remove = (name: string): Promise<void> =>
-    bed.admin.delete(KINDS.virtualMachines, { name, namespace: "default" });
+    fixture.admin.delete(KINDS.virtualMachines, { name, namespace: "default" });
   const stored = (name: string): Promise<KubeObject> =>
-    bed.admin.get(KINDS.virtualMachines, { name, namespace: "default" });
-  const phaseOf = async (mac: string): Promise<string | undefined> => (await bed.claim(mac))?.status?.phase;
+    fixture.admin.get(KINDS.virtualMachines, { name, namespace: "default" });
+  const phaseOf = async (mac: string): Promise<string | undefined> => (await fixture.claim(mac))?.status?.phase;
 
   it("gives each interface of ours an address of the pool that is claimed before the VM exists", async () => {
     const vm = await create(
@@ -51,18 +51,18 @@ describe("virtual machines on a real API server, with two replicas", () => {
     expect([a, b, d]).toEqual(Array(3).fill(expect.stringMatching(IN_RANGE)));
     expect(a).not.toBe(b);
     expect(c).toBeUndefined();
-    const claim = await bed.claim(a ?? "");
+    const claim = await fixture.claim(a ?? "");
     expect(claim?.spec).toMatchObject({ mac: a, pool: "default", origin: "automatic" });
     expect(claim?.status?.owners).toMatchObject([
       { kind: "VirtualMachine", namespace: "default", name: "auto", interface: "a" },
     ]);
-    expect((await bed.claim(d ?? ""))?.status?.owners).toMatchObject([{ network: "resource claim nics/d" }]);
+    expect((await fixture.claim(d ?? ""))?.status?.owners).toMatchObject([{ network: "resource claim nics/d" }]);
     expect([await phaseOf(a ?? ""), await phaseOf(d ?? "")]).toEqual(["Allocated", "Allocated"]);
   });
 
   it("refuses an address that another VM has, and says whose it is and what to do", async () => {
     await create(machine("first", "default", [{ name: "net1", macAddress: "02-5D-1C-00-00-A3" }]));
-    await eventually("seen", async () => (await bed.metrics("one")).includes('claims{phase="Pending"} 0'));
+    await eventually("seen", async () => (await fixture.metrics("one")).includes('claims{phase="Pending"} 0'));
     expect(await refusal(machine("second", "default", [{ name: "nic", macAddress: "02:5d:1c:00:00:a3" }]))).toContain(
       'MAC 02:5d:1c:00:00:a3 of interface "nic" is in use by VirtualMachine default/first (net1). ' +
         "Leave macAddress out to get a free address. To use this one, first remove it from the other VM.",
@@ -79,12 +79,12 @@ describe("virtual machines on a real API server, with two replicas", () => {
       await refused({ name: "a", macAddress: "02:00:00:00:00:01" }, { name: "b", macAddress: "0200.0000.0001" }),
     ).toContain("duplicate MAC address 02:00:00:00:00:01");
     expect(await refused({ name: "a" }, { name: "a" })).toContain("every interface must have a unique name");
-    expect(await bed.claim("02:00:00:00:00:01")).toBeUndefined();
+    expect(await fixture.claim("02:00:00:00:00:01")).toBeUndefined();
   });
 
   it("gives back what it had claimed when one interface of the object is refused", async () => {
     await create(machine("holder", "default", [{ name: "a", macAddress: "02:00:00:00:0a:01" }]));
-    const before = (await bed.claims()).length;
+    const before = (await fixture.claims()).length;
     await refusal(
       machine("half", "default", [
         { name: "a", macAddress: "02:00:00:00:0a:02" },
@@ -92,21 +92,21 @@ describe("virtual machines on a real API server, with two replicas", () => {
         { name: "c" },
       ]),
     );
-    expect((await bed.claims()).length).toBe(before);
+    expect((await fixture.claims()).length).toBe(before);
   });
 
   it("changes nothing on a dry run, and still refuses", async () => {
-    const before = await bed.claims();
+    const before = await fixture.claims();
     const vm = await create(machine("dry", "default", [{ name: "a" }]), true);
     expect(macsOf(vm)[0]).toMatch(IN_RANGE);
-    expect((await bed.claims()).length).toBe(before.length);
+    expect((await fixture.claims()).length).toBe(before.length);
     const taken = create(machine("dry", "default", [{ name: "a", macAddress: "02:5d:1c:00:00:a3" }]), true);
     await expect(taken).rejects.toThrow("is in use by VirtualMachine default/first");
   });
 
   it("keeps the address when the original manifest is applied again", async () => {
     const vm = await create(machine("again", "default", [{ name: "a" }, { name: "b" }]));
-    const applied = await bed.admin.update(KINDS.virtualMachines, {
+    const applied = await fixture.admin.update(KINDS.virtualMachines, {
       ...machine("again", "default", [{ name: "b" }, { name: "a" }]),
       metadata: vm.metadata,
     });
@@ -114,7 +114,7 @@ describe("virtual machines on a real API server, with two replicas", () => {
   });
 
   it("leaves an address as it is written: kubectl apply of the same file changes nothing", async () => {
-    const { kubectlPath, kubeconfig } = bed.controlPlane;
+    const { kubectlPath, kubeconfig } = fixture.controlPlane;
     const apply = async (macAddress: string, name: string): Promise<string> => {
       const stdin = JSON.stringify(machine(name, "default", [{ name: "a", macAddress }], { app: name }));
       return (await runCommand([kubectlPath, "--kubeconfig", kubeconfig, "apply", "-f", "-"], { stdin })).stdout.trim();
@@ -124,7 +124,7 @@ describe("virtual machines on a real API server, with two replicas", () => {
       const name = `notation-${index}`;
       expect(await apply(macAddress, name)).toBe(`virtualmachine.kubevirt.io/${name} created`);
       expect(macsOf(await stored(name))).toEqual([macAddress]);
-      expect((await bed.claim(`02:5d:1c:00:00:b${4 + index}`))?.spec.origin).toBe("explicit");
+      expect((await fixture.claim(`02:5d:1c:00:00:b${4 + index}`))?.spec.origin).toBe("explicit");
       expect(await apply(macAddress, name)).toBe(`virtualmachine.kubevirt.io/${name} unchanged`);
     }
     expect(await refusal(machine("twin", "default", [{ name: "a", macAddress: "02:5d:1c:00:00:b4" }]))).toContain(
@@ -134,7 +134,7 @@ describe("virtual machines on a real API server, with two replicas", () => {
 
   it("claims nothing for another notation of the same address, and rewrites digits alone, which virt-api refuses", async () => {
     const vm = await create(machine("notations", "default", [{ name: "a", macAddress: "02-5D-1C-00-00-B8" }]));
-    const claimed = await bed.claim("02:5d:1c:00:00:b8");
+    const claimed = await fixture.claim("02:5d:1c:00:00:b8");
     for (const [macAddress, kept] of [
       ["025d.1c00.00b8", "025d.1c00.00b8"],
       ["02:5D:1C:00:00:B8", "02:5D:1C:00:00:B8"],
@@ -144,22 +144,22 @@ describe("virtual machines on a real API server, with two replicas", () => {
       const nic = macAddress === undefined ? { name: "a" } : { name: "a", macAddress };
       const { metadata } = await stored("notations");
       const again = { ...machine("notations", "default", [nic]), metadata };
-      expect(macsOf(await bed.admin.update(KINDS.virtualMachines, again))).toEqual([kept]);
+      expect(macsOf(await fixture.admin.update(KINDS.virtualMachines, again))).toEqual([kept]);
     }
-    expect((await bed.claims()).filter(({ status }) => status?.owners[0]?.name === "notations")).toHaveLength(1);
-    expect((await bed.claim("02:5d:1c:00:00:b8"))?.metadata.uid).toBe(claimed?.metadata.uid);
+    expect((await fixture.claims()).filter(({ status }) => status?.owners[0]?.name === "notations")).toHaveLength(1);
+    expect((await fixture.claim("02:5d:1c:00:00:b8"))?.metadata.uid).toBe(claimed?.metadata.uid);
     expect((await stored("notations")).metadata.uid).toBe(vm.metadata.uid);
   });
 
   it("frees a changed address after its rest and claims the new one", async () => {
     const vm = await create(machine("change", "default", [{ name: "a" }]));
     const old = macsOf(vm)[0] ?? "";
-    await bed.admin.update(KINDS.virtualMachines, {
+    await fixture.admin.update(KINDS.virtualMachines, {
       ...machine("change", "default", [{ name: "a", macAddress: "02:00:00:00:0b:01" }]),
       metadata: vm.metadata,
     });
-    expect((await bed.claim("02:00:00:00:0b:01"))?.status?.owners).toMatchObject([{ name: "change" }]);
-    await eventually("the old address is free", async () => (await bed.claim(old)) === undefined);
+    expect((await fixture.claim("02:00:00:00:0b:01"))?.status?.owners).toMatchObject([{ name: "change" }]);
+    await eventually("the old address is free", async () => (await fixture.claim(old)) === undefined);
     expect(await phaseOf("02:00:00:00:0b:01")).toBe("Allocated");
   });
 
@@ -168,14 +168,14 @@ describe("virtual machines on a real API server, with two replicas", () => {
     const mac = macsOf(vm)[0] ?? "";
     await remove("gone");
     await eventually("resting", async () => (await phaseOf(mac)) === "Quarantined");
-    await eventually("free", async () => (await bed.claim(mac)) === undefined);
+    await eventually("free", async () => (await fixture.claim(mac)) === undefined);
   });
 
   it("gives the address to a VM of the same name that takes the place of a deleted one", async () => {
     const mac = "02:00:00:00:0c:01";
     for (let round = 0; round < 5; round++) {
       await create(machine("phoenix", "default", [{ name: "a", macAddress: mac }]));
-      expect((await bed.claim(mac))?.status).toMatchObject({ phase: "Allocated", owners: [{ name: "phoenix" }] });
+      expect((await fixture.claim(mac))?.status).toMatchObject({ phase: "Allocated", owners: [{ name: "phoenix" }] });
       if (round < 4) await remove("phoenix");
     }
     expect(await refusal(machine("thief", "default", [{ name: "a", macAddress: mac }]))).toContain("default/phoenix");
@@ -186,17 +186,17 @@ describe("virtual machines on a real API server, with two replicas", () => {
     const vm = await create(machine("hot", "default", [{ name: "a", macAddress: mac }]));
     const owner = { apiVersion: "kubevirt.io/v1", kind: "VirtualMachine", name: "hot", uid: vm.metadata.uid ?? "" };
     const spec = (vm.spec as { template: { spec: object } }).template.spec;
-    await bed.admin.create(KINDS.instances, {
+    await fixture.admin.create(KINDS.instances, {
       metadata: { name: "hot", namespace: "default", ownerReferences: [owner] },
       spec,
     });
-    await bed.admin.update(KINDS.virtualMachines, {
+    await fixture.admin.update(KINDS.virtualMachines, {
       ...machine("hot", "default", [{ name: "b" }]),
       metadata: vm.metadata,
     });
     expect(await refusal(machine("early", "default", [{ name: "a", macAddress: mac }]))).toContain("default/hot");
-    await bed.admin.delete(KINDS.instances, { name: "hot", namespace: "default" });
-    await eventually("free", async () => (await bed.claim(mac)) === undefined);
+    await fixture.admin.delete(KINDS.instances, { name: "hot", namespace: "default" });
+    await eventually("free", async () => (await fixture.claim(mac)) === undefined);
   });
 
   it("gives VMs that opt out no address, and claims what they have", async () => {
@@ -206,7 +206,7 @@ describe("virtual machines on a real API server, with two replicas", () => {
       }),
     );
     expect(macsOf(vm)).toEqual([undefined, "02:5d:1c:00:0e:01"]);
-    expect((await bed.claim("02:5d:1c:00:0e:01"))?.spec.origin).toBe("explicit");
+    expect((await fixture.claim("02:5d:1c:00:0e:01"))?.spec.origin).toBe("explicit");
     expect(await refusal(machine("thief", "default", [{ name: "a", macAddress: "02:5d:1c:00:0e:01" }]))).toContain(
       "is in use by VirtualMachine default/own (b)",
     );
@@ -214,18 +214,18 @@ describe("virtual machines on a real API server, with two replicas", () => {
 
   it("writes the pool's status and serves numbers about it", async () => {
     await eventually("the status agrees with the claims", async () => {
-      const claims = (await bed.claims()).filter((claim) => IN_RANGE.test(claim.spec.mac));
-      const pool = await bed.admin.get(KINDS.pools, { name: "default" });
+      const claims = (await fixture.claims()).filter((claim) => IN_RANGE.test(claim.spec.mac));
+      const pool = await fixture.admin.get(KINDS.pools, { name: "default" });
       return pool.status?.used === claims.length && pool.status.free === 65_536 - claims.length;
     });
-    const text = (await bed.metrics("one")) + (await bed.metrics("two"));
+    const text = (await fixture.metrics("one")) + (await fixture.metrics("two"));
     expect(text).toContain('kubevirt_macpool_capacity{pool="default"} 65536');
     expect(text).toContain('kubevirt_macpool_admission_duration_seconds_count{webhook="mutate-virtualmachines"}');
   });
 
   it("lets nobody but the pool write a claim", async () => {
-    const [claim] = await bed.claims();
-    const error = await bed.admin
+    const [claim] = await fixture.claims();
+    const error = await fixture.admin
       .delete(KINDS.claims, { name: claim?.metadata.name ?? "" })
       .catch((refused: Error) => refused.message);
     expect(error).toContain("Only the MAC pool may change MACClaims");
@@ -236,11 +236,11 @@ describe("virtual machines on a real API server, with two replicas", () => {
     const mac = macsOf(vm)[0] ?? "";
     const name = `mac-${mac.replaceAll(":", "-")}`;
     const annotations = { [CLAIM_BREAK_GLASS]: "true" };
-    await bed.admin.patch(KINDS.claims, { name }, { type: "merge", body: { metadata: { annotations } } });
-    const uid = (await bed.claim(mac))?.metadata.uid;
-    await bed.admin.delete(KINDS.claims, { name });
+    await fixture.admin.patch(KINDS.claims, { name }, { type: "merge", body: { metadata: { annotations } } });
+    const uid = (await fixture.claim(mac))?.metadata.uid;
+    await fixture.admin.delete(KINDS.claims, { name });
     await eventually("bound again", async () => {
-      const claim = await bed.claim(mac);
+      const claim = await fixture.claim(mac);
       return claim?.status?.phase === "Allocated" && claim.metadata.uid !== uid;
     });
     expect(await refusal(machine("sly", "default", [{ name: "a", macAddress: mac }]))).toContain("default/broken");
@@ -248,7 +248,7 @@ describe("virtual machines on a real API server, with two replicas", () => {
 
   it("goes on with its ranges when the API server has refused wrong ones", async () => {
     const spec = { ranges: [{ start: "02:5d:1c:00:ff:ff", end: "02:5d:1c:00:00:00" }] };
-    const patched = await bed.admin
+    const patched = await fixture.admin
       .patch(KINDS.pools, { name: "default" }, { type: "merge", body: { spec } })
       .catch((error: Error) => error.message);
     expect(patched).toMatch(/[Rr]ange end/);
@@ -258,22 +258,22 @@ describe("virtual machines on a real API server, with two replicas", () => {
   it("does not stand in the way of starting, stopping and deleting VMs when it is down", async () => {
     const nics = [{ name: "a" }, { name: "p", on: "pod-bridge" as const }];
     const vm = await create(machine("steady", "default", nics));
-    await Promise.all(["one", "two"].map((name) => bed.killReplica(name)));
+    await Promise.all(["one", "two"].map((name) => fixture.killReplica(name)));
     await expect(create(machine("new", "default", nics))).rejects.toThrow("failed calling webhook");
-    const started = await bed.admin.update(KINDS.virtualMachines, {
+    const started = await fixture.admin.update(KINDS.virtualMachines, {
       ...vm,
       metadata: { ...vm.metadata, finalizers: ["example.com/hold"] },
       spec: { ...(vm.spec as object), runStrategy: "Always" },
     });
     expect(macsOf(started)).toEqual(macsOf(vm));
     await remove("steady");
-    await bed.admin.patch(
+    await fixture.admin.patch(
       KINDS.virtualMachines,
       { name: "steady", namespace: "default" },
       { type: "merge", body: { metadata: { finalizers: null } } },
     );
     await eventually("gone", async () => {
-      const left = await bed.admin.list(KINDS.virtualMachines, { fieldSelector: "metadata.name=steady" });
+      const left = await fixture.admin.list(KINDS.virtualMachines, { fieldSelector: "metadata.name=steady" });
       return left.items.length === 0;
     });
   });

@@ -2,7 +2,7 @@
 import { networkInterfaces } from "node:os";
 import { MAC_POOL_INSPECTION_PORT_NAME, MAC_POOL_SERVICE } from "../../../src/api/names.ts";
 import { defineResource, RESOURCES } from "../../../src/kube/client/resource.ts";
-import { POOL_NAMESPACE, PoolBed } from "../../mac-pool/pool-bed.ts";
+import { POOL_NAMESPACE, PoolFixture } from "../../mac-pool/pool-fixture.ts";
 import * as rights from "../../support/rights.ts";
 
 /** An address that is not of the loopback, which endpoints may not have. */
@@ -14,8 +14,8 @@ function ownAddress(): string {
 }
 
 /** One replica with a pool, which answers the API server's webhooks and proxy. */
-export async function startServedPool(): Promise<PoolBed> {
-  const bed = await PoolBed.start();
+export async function startServedPool(): Promise<PoolFixture> {
+  const bed = await PoolFixture.start();
   await bed.startReplica("one");
   await bed.createPool("default", { ranges: [{ start: "02:5d:1c:00:00:00", end: "02:5d:1c:ff:ff:ff" }] });
   await bed.registerWebhooks();
@@ -24,7 +24,7 @@ export async function startServedPool(): Promise<PoolBed> {
 }
 
 /** The proxy takes only endpoints that refer to a pod with their address. */
-export async function exposeInspection(bed: PoolBed, replica: string): Promise<void> {
+export async function exposeInspection(bed: PoolFixture, replica: string): Promise<void> {
   const metadata = { name: MAC_POOL_SERVICE, namespace: POOL_NAMESPACE };
   const ip = ownAddress();
   const spec = { serviceAccountName: "kubemacpool-sa", containers: [{ name: "manager", image: "none" }] };
@@ -45,7 +45,7 @@ export async function exposeInspection(bed: PoolBed, replica: string): Promise<v
 }
 
 /** What docs/cli.md grants to users of one namespace, for an account in namespace default. */
-export async function letUseProxy(bed: PoolBed, account: string): Promise<void> {
+export async function letUseProxy(bed: PoolFixture, account: string): Promise<void> {
   const resourceNames = [`https:${MAC_POOL_SERVICE}:${MAC_POOL_INSPECTION_PORT_NAME}`];
   const rules = [{ apiGroups: [""], resources: ["services/proxy"], verbs: ["get"], resourceNames }];
   await rights.grantRules(bed.admin, rights.account(account), rules, { namespace: POOL_NAMESPACE });

@@ -13,7 +13,7 @@ import { routeWebhooks } from "../../../src/mac-pool/admission/routes.ts";
 import { PoolMetrics } from "../../../src/mac-pool/metrics.ts";
 import { share } from "../../support/share.ts";
 import { MemoryClaimStore } from "../memory-claim-store.ts";
-import { reviewParts, reviewRequest } from "./review-bed.ts";
+import { reviewParts, reviewRequest } from "./review-fixture.ts";
 
 /** Objects sent; the goal is 100,000, which takes ten seconds. */
 const OBJECTS = Number(process.env.FUZZ_OBJECTS ?? share(20_000));

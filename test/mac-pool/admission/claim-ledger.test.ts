@@ -8,7 +8,7 @@ import type { ClaimResult } from "../../../src/mac-pool/admission/claim-request.
 import { newClaim } from "../../../src/mac-pool/claims/claim.ts";
 import { RESERVATION_MS } from "../../../src/mac-pool/claims/limits.ts";
 import { MemoryClaimStore } from "../memory-claim-store.ts";
-import { mac, macsOf, replica, request } from "./ledger-bed.ts";
+import { mac, macsOf, replica, request } from "./ledger-fixture.ts";
 
 const HOUR_MS = 3_600_000;
 

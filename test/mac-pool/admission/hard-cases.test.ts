@@ -8,7 +8,7 @@ import { reviewPod } from "../../../src/mac-pool/admission/pod-review.ts";
 import { REVIEWS } from "../../../src/mac-pool/admission/reviews.ts";
 import { readPool } from "../../../src/mac-pool/pools/pool-settings.ts";
 import { MemoryClaimStore } from "../memory-claim-store.ts";
-import { review, reviewParts, reviewRequest, signal, vm } from "./review-bed.ts";
+import { review, reviewParts, reviewRequest, signal, vm } from "./review-fixture.ts";
 
 const MAC = "02:00:00:00:0a:01";
 const nics = (count: number): object[] => Array.from({ length: count }, (_, i) => ({ name: `n${i}`, masquerade: {} }));

@@ -6,9 +6,9 @@ import type { ClaimRequest } from "../../../src/mac-pool/admission/claim-request
 import { newClaim } from "../../../src/mac-pool/claims/claim.ts";
 import type { ObservedOwner } from "../../../src/mac-pool/claims/owner.ts";
 import type { PoolIndex } from "../../../src/mac-pool/pools/pool-index.ts";
-import { owner } from "../claims/lifecycle-bed.ts";
+import { owner } from "../claims/lifecycle-fixture.ts";
 import { MemoryClaimStore } from "../memory-claim-store.ts";
-import { mac, macsOf, replica, request } from "./ledger-bed.ts";
+import { mac, macsOf, replica, request } from "./ledger-fixture.ts";
 
 const HOST = mac(3);
 const REFUSAL =
@@ -18,7 +18,7 @@ const WARNING =
   'MAC 02:00:00:00:01:03 of interface "i0" is also the address of interface eno1 of node node-a. ' +
   "They disturb each other on the same network. Leave macAddress out to get a free address.";
 
-function bed(
+function fixture(
   policy: HostAddressPolicy | undefined,
   objectsListing: (mac: Mac) => readonly ObservedOwner[] = () => [],
   size = 256,
@@ -53,7 +53,7 @@ const seen = (more: Partial<ObservedOwner>): ObservedOwner => ({
 
 describe("an object that asks for the address of a node", () => {
   it.each([true, false])("is refused with both names where the policy says so, dry run or not (%s)", async (dryRun) => {
-    const { store, ledger, index } = bed("Deny");
+    const { store, ledger, index } = fixture("Deny");
     expect(await ledger.claim(request(index, "web", [HOST], dryRun))).toEqual({
       ok: false,
       refusal: { code: "MACPOOL_HOST_ADDRESS", message: REFUSAL },
@@ -62,7 +62,7 @@ describe("an object that asks for the address of a node", () => {
   });
 
   it.each([undefined, "Warn"] as const)("is admitted with a warning by %s", async (policy) => {
-    const { store, ledger, index } = bed(policy);
+    const { store, ledger, index } = fixture(policy);
     for (const dryRun of [true, false]) {
       expect(await ledger.claim(request(index, "web", [HOST], dryRun))).toEqual({
         ok: true,
@@ -74,18 +74,18 @@ describe("an object that asks for the address of a node", () => {
   });
 
   it("is admitted without a word where the policy is off", async () => {
-    const { ledger, index } = bed("Off");
+    const { ledger, index } = fixture("Off");
     expect(await ledger.claim(request(index, "web", [HOST]))).toEqual({ ok: true, macs: [HOST], warnings: [] });
   });
 
   it("gives back what was claimed for its other interfaces when it is refused", async () => {
-    const { store, ledger, index } = bed("Deny");
+    const { store, ledger, index } = fixture("Deny");
     expect(macsOf(await ledger.claim(request(index, "web", [mac(9), HOST])))).toEqual(["MACPOOL_HOST_ADDRESS"]);
     expect(store.claims.size).toBe(0);
   });
 
   it("keeps it under Deny if it had it before the node did, also when its creation is reviewed once more", async () => {
-    const { store, ledger, index } = bed("Deny");
+    const { store, ledger, index } = fixture("Deny");
     report(index);
     await ledger.claim(request(index, "web", [HOST]));
     report(index, HOST);
@@ -95,13 +95,13 @@ describe("an object that asks for the address of a node", () => {
   });
 
   it("keeps what it lists although its claim is lost, and gets nothing by having waited for a migration", async () => {
-    const kept = bed("Deny", () => [seen({ receiver: false })]);
+    const kept = fixture("Deny", () => [seen({ receiver: false })]);
     expect(await kept.ledger.claim(updateOf(kept.index, "u1"))).toMatchObject({ ok: true });
 
-    const waited = bed("Deny", () => [seen({ receiver: true })]);
+    const waited = fixture("Deny", () => [seen({ receiver: true })]);
     expect(macsOf(await waited.ledger.claim(updateOf(waited.index, "u1")))).toEqual(["MACPOOL_HOST_ADDRESS"]);
 
-    const admitted = bed("Deny");
+    const admitted = fixture("Deny");
     const receiver = owner({ name: "web", uid: "u1", receiver: true });
     await admitted.store.create(
       newClaim(HOST, { pool: "default", origin: "explicit" }, { phase: "Bound", owners: [receiver] }),
@@ -110,14 +110,14 @@ describe("an object that asks for the address of a node", () => {
   });
 
   it("may receive a migration with it", async () => {
-    const { ledger, index } = bed("Deny");
+    const { ledger, index } = fixture("Deny");
     expect(await ledger.claim({ ...request(index, "web", [HOST]), receiver: true })).toMatchObject({ ok: true });
   });
 });
 
 describe("an object that asks for any address", () => {
   it.each(HOST_ADDRESS_POLICIES)("never gets that of a node, nor is it shown one, by the policy %s", async (policy) => {
-    const { ledger, index } = bed(policy, undefined, 4);
+    const { ledger, index } = fixture(policy, undefined, 4);
     const shown = new Set<string>();
     const given: string[] = [];
     for (const name of ["a", "b", "c", "d"]) {
@@ -129,7 +129,7 @@ describe("an object that asks for any address", () => {
   });
 
   it("does not get it either when only released addresses are left, or by an update that is reviewed again", async () => {
-    const { store, ledger, index } = bed("Warn", undefined, 4);
+    const { store, ledger, index } = fixture("Warn", undefined, 4);
     const until = "2026-01-01T00:00:00Z";
     const quarantined = { phase: "Quarantined" as const, owners: [], until };
     for (const offset of [0, 1, 2, 3]) {
@@ -152,7 +152,7 @@ describe("an object that asks for any address", () => {
     const offsets = fc.uniqueArray(fc.nat(15), { maxLength: 8 });
     await fc.assert(
       fc.asyncProperty(offsets, offsets, fc.integer({ min: 1, max: 20 }), async (one, other, count) => {
-        const { ledger, index } = bed("Warn", undefined, 16);
+        const { ledger, index } = fixture("Warn", undefined, 16);
         index.setNode("node-a", new Map(one.map((offset) => [mac(offset), "eth0"])));
         index.setNode("node-b", new Map(other.map((offset) => [mac(offset), "bond0"])));
         const names = Array.from({ length: count }, (_, number) => `vm-${number}`);

@@ -3,7 +3,7 @@ import { formatMac, type Mac } from "../../../src/api/mac.ts";
 import { newClaim } from "../../../src/mac-pool/claims/claim.ts";
 import type { ObservedOwner } from "../../../src/mac-pool/claims/owner.ts";
 import { MemoryClaimStore } from "../memory-claim-store.ts";
-import { mac, macsOf, replica, request } from "./ledger-bed.ts";
+import { mac, macsOf, replica, request } from "./ledger-fixture.ts";
 
 const observed = (name: string): ObservedOwner => ({
   kind: "VirtualMachine",

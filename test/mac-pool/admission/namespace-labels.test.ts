@@ -2,7 +2,7 @@ import { expect, it } from "vitest";
 import { ApiError } from "../../../src/kube/client/api-error.ts";
 import type { KubeClient } from "../../../src/kube/client/client.ts";
 import { namespaceLabels } from "../../../src/mac-pool/admission/namespace-labels.ts";
-import { signal } from "./review-bed.ts";
+import { signal } from "./review-fixture.ts";
 
 it("asks about few namespaces at once that nobody knows, whatever reviews make up", async () => {
   let underWay = 0;

@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import type { Mac } from "../../../src/api/mac.ts";
 import type { ClaimRequest } from "../../../src/mac-pool/admission/claim-request.ts";
 import { MemoryClaimStore } from "../memory-claim-store.ts";
-import { mac, macsOf, replica, request } from "./ledger-bed.ts";
+import { mac, macsOf, replica, request } from "./ledger-fixture.ts";
 
 const OUTSIDE = 1_000;
 

@@ -6,7 +6,7 @@ import { silentLog } from "../../../src/kube/log.ts";
 import { denied } from "../../../src/mac-pool/admission/decision.ts";
 import { OwnerRedaction } from "../../../src/mac-pool/admission/owner-redaction.ts";
 import { conflict } from "../../../src/mac-pool/claims/refusals.ts";
-import { reviewRequest, vm } from "./review-bed.ts";
+import { reviewRequest, vm } from "./review-fixture.ts";
 
 const MAC = parseMac("020000000001") as Mac;
 

@@ -9,11 +9,11 @@ import {
 import type { PoolIndex } from "../../../src/mac-pool/pools/pool-index.ts";
 import { ManualClock } from "../../kube/support/manual-clock.ts";
 import { MemoryClaimStore } from "../memory-claim-store.ts";
-import { mac, macsOf, replica, request } from "./ledger-bed.ts";
+import { mac, macsOf, replica, request } from "./ledger-fixture.ts";
 
 const LIMIT = maxOverdueInNamespace(2 ** 20);
 
-function bed(size: number) {
+function fixture(size: number) {
   const clock = new ManualClock();
   return { clock, ...replica(new MemoryClaimStore(), size, () => [], clock) };
 }
@@ -29,7 +29,7 @@ function pend(index: PoolIndex, clock: ManualClock, count: number, namespaceOf: 
 
 describe("the limit of addresses whose objects were never created", () => {
   it("refuses a namespace that has too many of them", async () => {
-    const { clock, ledger, index } = bed(2 ** 20);
+    const { clock, ledger, index } = fixture(2 ** 20);
     pend(index, clock, LIMIT, () => "default");
     await clock.advance(OVERDUE_AFTER_MS);
     expect(macsOf(await ledger.claim(request(index, "a", [undefined])))).toEqual(["MACPOOL_PENDING_LIMIT"]);
@@ -38,14 +38,14 @@ describe("the limit of addresses whose objects were never created", () => {
   });
 
   it("meets no burst whose objects may still be on their way", async () => {
-    const { clock, ledger, index } = bed(2 ** 20);
+    const { clock, ledger, index } = fixture(2 ** 20);
     pend(index, clock, 3 * LIMIT, () => "default");
     await clock.advance(OVERDUE_AFTER_MS - 1);
     expect((await ledger.claim(request(index, "a", [undefined]))).ok).toBe(true);
   });
 
   it("counts none whose object was seen, whether or not it is gone", async () => {
-    const { clock, ledger, index } = bed(2 ** 20);
+    const { clock, ledger, index } = fixture(2 ** 20);
     pend(index, clock, 2 * LIMIT, () => "default");
     for (let offset = 0; offset < 2 * LIMIT; offset++) index.pending.list(mac(offset));
     await clock.advance(OVERDUE_AFTER_MS);
@@ -53,7 +53,7 @@ describe("the limit of addresses whose objects were never created", () => {
   });
 
   it("keeps the age of a claim that another request for the same object renews", async () => {
-    const { clock, ledger, index } = bed(2 ** 20);
+    const { clock, ledger, index } = fixture(2 ** 20);
     pend(index, clock, LIMIT, () => "default");
     await clock.advance(OVERDUE_AFTER_MS - 1);
     pend(index, clock, LIMIT, () => "default");
@@ -68,7 +68,7 @@ describe("the limit of addresses whose objects were never created", () => {
   });
 
   it("bounds what the reviews of a namespace claim before any object is seen, also when all come at once", async () => {
-    const { ledger, index } = bed(4096);
+    const { ledger, index } = fixture(4096);
     const wantedInterfaces = Array<undefined>(MAX_INTERFACES).fill(undefined);
     const forged = (i: number) => ledger.claim(request(index, `forged-${i}`, wantedInterfaces));
     const results = await Promise.all(Array.from({ length: 40 }, (_, i) => forged(i)));
@@ -78,7 +78,7 @@ describe("the limit of addresses whose objects were never created", () => {
   });
 
   it("refuses the namespaces that have a part in it while a pool has too many of them, and no others", async () => {
-    const { clock, ledger, index } = bed(2 ** 20);
+    const { clock, ledger, index } = fixture(2 ** 20);
     pend(index, clock, MAX_OVERDUE_PER_POOL, (offset) => `n${offset % 64}`);
     await clock.advance(OVERDUE_AFTER_MS);
     expect((await ledger.claim(request(index, "a", [undefined]))).ok).toBe(true);

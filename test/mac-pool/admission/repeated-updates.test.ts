@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { MemoryClaimStore } from "../memory-claim-store.ts";
-import { mac, macsOf, replica, request } from "./ledger-bed.ts";
+import { mac, macsOf, replica, request } from "./ledger-fixture.ts";
 
 const update = (index: Parameters<typeof request>[0], uid: string, interfaces = 1) => {
   const asked = request(index, "web", Array(interfaces).fill(undefined));

@@ -5,7 +5,7 @@ import type { AdmissionRequest } from "../../../src/kube/server/admission-server
 import { REVIEWS } from "../../../src/mac-pool/admission/reviews.ts";
 import type { ObjectReference } from "../../../src/mac-pool/claims/owner.ts";
 import { MemoryClaimStore } from "../memory-claim-store.ts";
-import { review, reviewParts, reviewRequest, signal, vm } from "./review-bed.ts";
+import { review, reviewParts, reviewRequest, signal, vm } from "./review-fixture.ts";
 
 describe("the review of a virtual machine", () => {
   it("patches nothing but the address that is missing", async () => {

@@ -11,7 +11,7 @@ function started(name: string, starting = "2026-01-01T00:01:15.000Z"): ClaimOwne
 }
 
 /** A process that follows the claims. */
-function bed() {
+function fixture() {
   let nowMs = 0;
   const claims = new Map<string, readonly ClaimOwner[]>();
   const times = new StartTimes({
@@ -29,7 +29,7 @@ function bed() {
 
 describe("the starts that a replica knows", () => {
   it("count from when it first saw them, and are over once and for all", () => {
-    const { times, write, pass } = bed();
+    const { times, write, pass } = fixture();
     write("c", started("web"));
     pass(70_000);
     write("c", started("web"), { ...started("db"), starting: "2026-01-01T00:02:25.000Z" });
@@ -41,7 +41,7 @@ describe("the starts that a replica knows", () => {
   });
 
   it("count anew when the VM starts again", () => {
-    const { times, write, pass } = bed();
+    const { times, write, pass } = fixture();
     write("c", started("web"));
     pass(80_000);
     const again = started("web", "2026-01-01T00:09:00.000Z");
@@ -51,7 +51,7 @@ describe("the starts that a replica knows", () => {
   });
 
   it("count from the question where the watch has not told of them yet", () => {
-    const { times, write, pass } = bed();
+    const { times, write, pass } = fixture();
     expect(times.leftMs("c", started("web"))).toBe(STARTING_MS);
     pass(1_000);
     write("c", started("web"));
@@ -59,7 +59,7 @@ describe("the starts that a replica knows", () => {
   });
 
   it("are forgotten when they count no longer, though their claims stay", () => {
-    const { times, write, pass } = bed();
+    const { times, write, pass } = fixture();
     for (let vm = 0; vm < 200; vm++) {
       write(`c${vm}`, started(`vm-${vm}`));
       pass(1_000);

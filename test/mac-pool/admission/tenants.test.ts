@@ -5,7 +5,7 @@ import type { AdmissionRequest } from "../../../src/kube/server/admission-server
 import type { Decision } from "../../../src/mac-pool/admission/decision.ts";
 import { REVIEWS } from "../../../src/mac-pool/admission/reviews.ts";
 import { MemoryClaimStore } from "../memory-claim-store.ts";
-import { reviewParts, reviewRequest, signal } from "./review-bed.ts";
+import { reviewParts, reviewRequest, signal } from "./review-fixture.ts";
 
 const MAC = "02:00:00:00:00:09";
 const OTHER = "02:00:00:00:00:0a";

@@ -4,7 +4,7 @@ import type { ClaimOwner, MACClaim } from "../../../src/api/mac-claim.ts";
 import { decideGrant, type GrantRequest } from "../../../src/mac-pool/claims/grant.ts";
 import { meetingOwners, UNKNOWN_DOMAIN } from "../../../src/mac-pool/claims/layer2-domain.ts";
 import type { NetworkPosition } from "../../../src/mac-pool/claims/listing-objects.ts";
-import { allocatedTo as bound, NOW, observed, owner, step } from "./lifecycle-bed.ts";
+import { allocatedTo as bound, NOW, observed, owner, step } from "./lifecycle-fixture.ts";
 
 const MAC = parseMac("02:00:00:00:00:01") ?? (0 as never);
 const [TEN, TWENTY, OTHER] = ["bridge br1 vlan 10", "bridge br1 vlan 20", "bridge br2"];

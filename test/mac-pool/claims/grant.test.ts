@@ -3,7 +3,7 @@ import { parseMac } from "../../../src/api/mac.ts";
 import { type MACClaim, MAX_CLAIM_OWNERS } from "../../../src/api/mac-claim.ts";
 import type { ConflictPolicy } from "../../../src/api/mac-pool.ts";
 import { decideGrant, type GrantRequest } from "../../../src/mac-pool/claims/grant.ts";
-import { allocatedTo, claim, NOW, owner, SINCE } from "./lifecycle-bed.ts";
+import { allocatedTo, claim, NOW, owner, SINCE } from "./lifecycle-fixture.ts";
 
 const MAC = parseMac("02:00:00:00:00:01") ?? (0 as never);
 

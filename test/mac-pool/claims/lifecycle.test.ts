@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { type MACClaim, MAX_CLAIM_OWNERS } from "../../../src/api/mac-claim.ts";
 import { isSettled } from "../../../src/mac-pool/claims/lifecycle.ts";
-import { allocatedTo, claim, NOW, observed, owner, QUARANTINE_MS, SINCE, step } from "./lifecycle-bed.ts";
+import { allocatedTo, claim, NOW, observed, owner, QUARANTINE_MS, SINCE, step } from "./lifecycle-fixture.ts";
 
 const NONE = { action: "none" };
 const awaited = { isAwaited: true } as const;

@@ -2,9 +2,9 @@ import { describe, expect, it } from "vitest";
 import { parseMac } from "../../../src/api/mac.ts";
 import { conflict, full, sharedByOwners } from "../../../src/mac-pool/claims/refusals.ts";
 import { readPool } from "../../../src/mac-pool/pools/pool-settings.ts";
-import { mac, replica, request } from "../admission/ledger-bed.ts";
+import { mac, replica, request } from "../admission/ledger-fixture.ts";
 import { MemoryClaimStore } from "../memory-claim-store.ts";
-import { observed, owner } from "./lifecycle-bed.ts";
+import { observed, owner } from "./lifecycle-fixture.ts";
 
 const MAC = parseMac("02:00:00:00:00:01") ?? (0 as never);
 const ASKED = { field: "macAddress", pendingMs: 120_000, isAwaited: true } as const;

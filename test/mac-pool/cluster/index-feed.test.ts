@@ -5,7 +5,7 @@ import type { KubeObject } from "../../../src/kube/client/resource.ts";
 import { systemClock } from "../../../src/kube/clock.ts";
 import { IndexFeed } from "../../../src/mac-pool/cluster/index-feed.ts";
 import type { Informers } from "../../../src/mac-pool/cluster/informers.ts";
-import { allocatedTo, claim, owner } from "../claims/lifecycle-bed.ts";
+import { allocatedTo, claim, owner } from "../claims/lifecycle-fixture.ts";
 import { machine } from "../machines.ts";
 import { Told } from "./told.ts";
 
@@ -13,7 +13,7 @@ const TEXT = "02:00:00:00:00:01";
 const MAC = parseMac(TEXT) ?? (0 as never);
 const WEB = machine("web", "default", [{ name: "a", macAddress: TEXT }]);
 
-function bed() {
+function fixture() {
   const [machines, instances, pods] = [new Told(), new Told(), new Told()];
   const claims = new Told<MACClaim>();
   const informers = { claims, machines, instances, pods, pools: new Told(), nodeMacs: new Told() };
@@ -31,7 +31,7 @@ const renewed = allocatedTo(owner({ since: "2026-01-01T00:00:00.000Z" }));
 
 describe("a claim", () => {
   it("is pending until an object lists its address, and not again when that object is gone", () => {
-    const { claims, machines, phase } = bed();
+    const { claims, machines, phase } = fixture();
     claims.set(allocatedTo(owner()));
     expect(phase()).toBe("pending");
     machines.set(WEB);
@@ -41,11 +41,11 @@ describe("a claim", () => {
   });
 
   it("is not pending where its object was faster than its own event, nor while it rests", () => {
-    const { claims, machines, phase } = bed();
+    const { claims, machines, phase } = fixture();
     machines.set(WEB);
     claims.set(allocatedTo(owner()));
     expect(phase()).toBe("bound");
-    const other = bed();
+    const other = fixture();
     other.claims.set(allocatedTo(owner()));
     other.claims.set(quarantined);
     expect(other.phase()).toBe("bound");
@@ -53,7 +53,7 @@ describe("a claim", () => {
 
   it("is looked for among the objects once all of them are listed, where it was listed itself", () => {
     for (const isThere of [true, false]) {
-      const { claims, machines, feed, phase } = bed();
+      const { claims, machines, feed, phase } = fixture();
       machines.hasSynced = false;
       claims.set(allocatedTo(owner()), false);
       expect(phase()).toBe("bound");
@@ -65,7 +65,7 @@ describe("a claim", () => {
   });
 
   it("is pending again when somebody is admitted and nobody lists the address, and not when it is written for another reason", () => {
-    const { claims, machines, phase } = bed();
+    const { claims, machines, phase } = fixture();
     claims.set(allocatedTo(owner()));
     machines.set(WEB);
     gone(machines);
@@ -78,26 +78,26 @@ describe("a claim", () => {
 
 describe("an address that nobody ever had", () => {
   it("is known as such where its claim was watched from its creation on, and no object was seen", () => {
-    const { claims, index } = bed();
+    const { claims, index } = fixture();
     claims.set(allocatedTo(owner()));
     claims.set(renewed);
     expect(index.pending.wasNeverListed(MAC)).toBe(true);
   });
 
   it("is not where an object was seen, or may have come and gone before anything was listed anew", () => {
-    const seen = bed();
+    const seen = fixture();
     seen.claims.set(allocatedTo(owner()));
     seen.machines.set(WEB);
     gone(seen.machines);
     seen.claims.set(renewed);
     expect(seen.index.pending.wasNeverListed(MAC)).toBe(false);
 
-    const listed = bed();
+    const listed = fixture();
     listed.claims.set(allocatedTo(owner()), false);
     expect(listed.index.pending.wasNeverListed(MAC)).toBe(false);
 
     for (const kind of ["claims", "machines", "instances", "pods"] as const) {
-      const relisted = bed();
+      const relisted = fixture();
       relisted.claims.set(allocatedTo(owner()));
       relisted[kind].listed();
       expect([kind, relisted.index.pending.wasNeverListed(MAC)]).toEqual([kind, false]);
@@ -105,7 +105,7 @@ describe("an address that nobody ever had", () => {
   });
 
   it("is forgotten with its claim", () => {
-    const { claims, index } = bed();
+    const { claims, index } = fixture();
     claims.set(allocatedTo(owner()));
     claims.delete(claimName(MAC));
     expect(index.pending.has(MAC)).toBe(false);
@@ -117,7 +117,7 @@ it("counts pods and instances as objects too", () => {
   const pod: KubeObject = {
     metadata: { name: "web", namespace: "default", annotations: { "k8s.v1.cni.cncf.io/networks": networks } },
   };
-  const { claims, pods, phase } = bed();
+  const { claims, pods, phase } = fixture();
   claims.set(allocatedTo(owner({ kind: "Pod" })));
   pods.set(pod);
   expect(phase()).toBe("bound");

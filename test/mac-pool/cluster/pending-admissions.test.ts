@@ -6,7 +6,7 @@ import type { KubeObject } from "../../../src/kube/client/resource.ts";
 import { systemClock } from "../../../src/kube/clock.ts";
 import type { Informers } from "../../../src/mac-pool/cluster/informers.ts";
 import { PendingAdmissions } from "../../../src/mac-pool/cluster/pending-admissions.ts";
-import { allocatedTo, claim, owner } from "../claims/lifecycle-bed.ts";
+import { allocatedTo, claim, owner } from "../claims/lifecycle-fixture.ts";
 import { machine } from "../machines.ts";
 import { Told } from "./told.ts";
 
@@ -33,7 +33,7 @@ const written = (made: MACClaim, version: string, generation: number): MACClaim 
 
 const again = (second: number): { since: string } => ({ since: `2026-01-01T00:00:0${second}.000Z` });
 
-function bed() {
+function fixture() {
   let nowMs = 0;
   const told = () => new Told();
   const informers = { namespaces: told(), machines: told(), instances: told(), pools: told() };
@@ -55,7 +55,7 @@ function bed() {
 
 /** Whether a VM of version 11 is what the claim was made for. */
 function comes(claim: MACClaim, object = vm("web", "11")): boolean {
-  const { claims, machines, hasCome } = bed();
+  const { claims, machines, hasCome } = fixture();
   claims.set(claim);
   machines.set(object);
   machines.delete("web");
@@ -64,7 +64,7 @@ function comes(claim: MACClaim, object = vm("web", "11")): boolean {
 
 describe("an address", () => {
   it("is kept for as long as a request may live after somebody was admitted, and no longer for other writes", () => {
-    const { claims, leftMs, pass } = bed();
+    const { claims, leftMs, pass } = fixture();
     claims.set(claimed("10"));
     pass(100_000);
     claims.set(claimed("11", { interface: "b" }, 2));
@@ -76,7 +76,7 @@ describe("an address", () => {
   });
 
   it("is kept for the whole time where a version of the claim was missed: replicas have clocks of their own", () => {
-    const { claims, leftMs, pass } = bed();
+    const { claims, leftMs, pass } = fixture();
     claims.set(claimed("10", again(5)));
     pass(PENDING_MS);
     claims.set(claimed("20", { name: "db", ...again(1) }, 3));
@@ -84,20 +84,20 @@ describe("an address", () => {
   });
 
   it("is kept for the whole time where this process has only just begun to look", () => {
-    const { claims, leftMs } = bed();
+    const { claims, leftMs } = fixture();
     claims.set(claimed("10"), false);
     expect(leftMs()).toBe(120_000);
   });
 
   it("is not kept without a claim", () => {
-    const { claims, admissions } = bed();
+    const { claims, admissions } = fixture();
     claims.set(claimed("10"));
     claims.delete(claimName(MAC));
     expect(admissions.of(MAC)).toBeUndefined();
   });
 
   it("is known to have been listed by an object that was gone before the claim was known, of whatever admission", () => {
-    const { claims, machines, admissions, hasCome } = bed();
+    const { claims, machines, admissions, hasCome } = fixture();
     expect(admissions.hasArrival(MAC)).toBe(false);
     machines.set(vm("web", "11"));
     machines.delete("web");
@@ -108,7 +108,7 @@ describe("an address", () => {
 
   it("is known to have been listed when somebody was admitted", () => {
     for (const isThere of [true, false]) {
-      const { claims, machines, admissions } = bed();
+      const { claims, machines, admissions } = fixture();
       if (isThere) machines.set(vm("web", "9"));
       claims.set(claimed("10"));
       expect(admissions.of(MAC)?.wasListed).toBe(isThere);
@@ -126,14 +126,14 @@ describe("what was admitted has come", () => {
   });
 
   it("also where its event was faster than that of its claim", () => {
-    const { claims, machines, hasCome } = bed();
+    const { claims, machines, hasCome } = fixture();
     machines.set(vm("web", "11"));
     claims.set(claimed("10"));
     expect(hasCome()).toBe(true);
   });
 
   it("not where another creation of that name may be under way", () => {
-    const { claims, machines, hasCome } = bed();
+    const { claims, machines, hasCome } = fixture();
     claims.set(claimed("9"));
     claims.set(claimed("10", again(1), 2));
     machines.set(vm("web", "11"));
@@ -141,7 +141,7 @@ describe("what was admitted has come", () => {
   });
 
   it("where the one before has come, or can come no more, or where the address rested", () => {
-    const { claims, machines, hasCome, pass } = bed();
+    const { claims, machines, hasCome, pass } = fixture();
     claims.set(claimed("9"));
     machines.set(vm("web", "10"));
     machines.delete("web");
@@ -162,7 +162,7 @@ describe("what was admitted has come", () => {
   });
 
   it("not where it may be an earlier creation of that name, as its event was faster than that of the last admission", () => {
-    const { claims, machines, hasCome } = bed();
+    const { claims, machines, hasCome } = fixture();
     claims.set(claimed("9"));
     machines.set(vm("web", "11"));
     claims.set(claimed("10", again(1), 2));
@@ -170,14 +170,14 @@ describe("what was admitted has come", () => {
   });
 
   it("not where a version of the claim was missed, or the claim was listed", () => {
-    const missed = bed();
+    const missed = fixture();
     missed.claims.set(claimed("8"));
     missed.machines.set(vm("web", "9"));
     missed.claims.set(claimed("11", again(2), 3));
     missed.machines.delete("web");
     missed.machines.set(vm("web", "12"));
     expect(missed.hasCome()).toBe(false);
-    const listed = bed();
+    const listed = fixture();
     listed.claims.set(claimed("10"), false);
     listed.machines.set(vm("web", "11"));
     expect(listed.hasCome()).toBe(false);
@@ -188,7 +188,7 @@ describe("what was admitted has come", () => {
       ["db", true],
       ["web", false],
     ] as const) {
-      const { claims, machines, hasCome } = bed();
+      const { claims, machines, hasCome } = fixture();
       claims.set(written(allocatedTo(owner({ name: "db", ...again(1) }), owner()), "10", 1));
       machines.set(vm(name, "11"));
       expect(hasCome()).toBe(isIt);
@@ -201,7 +201,7 @@ describe("what was admitted has come", () => {
       [{ uid: "u-other" }, false],
       [{}, false],
     ] as const) {
-      const { claims, machines, hasCome } = bed();
+      const { claims, machines, hasCome } = fixture();
       machines.set(vm("web", "9", ""));
       claims.set(claimed("10", more));
       machines.set(vm("web", "11"));
@@ -210,7 +210,7 @@ describe("what was admitted has come", () => {
   });
 
   it("for a pod where a read has found it after its admission was known", () => {
-    const { claims, admissions, hasCome } = bed();
+    const { claims, admissions, hasCome } = fixture();
     const ref = { kind: "Pod", namespace: "default", name: "web", uid: "u-web" } as const;
     claims.set(claimed("10", { kind: "Pod" }));
     const admission = admissions.of(MAC);
@@ -223,7 +223,7 @@ describe("what was admitted has come", () => {
   });
 
   it("not where the object was listed, came without the webhook, or before the pools were known", () => {
-    const { claims, machines, pools, hasCome } = bed();
+    const { claims, machines, pools, hasCome } = fixture();
     claims.set(claimed("10"));
     machines.set(vm("web", "11"), false);
     expect(hasCome()).toBe(false);
@@ -236,14 +236,14 @@ describe("what was admitted has come", () => {
 
   it("only as long as a request may live, and in the history that the watch told of", () => {
     for (const kind of ["machines", "instances", "claims"] as const) {
-      const { hasCome, ...informers } = bed();
+      const { hasCome, ...informers } = fixture();
       informers.claims.set(claimed("10"));
       informers.machines.set(vm("web", "11"));
       expect(hasCome()).toBe(true);
       informers[kind].listed();
       expect(hasCome()).toBe(false);
     }
-    const { claims, machines, hasCome, pass } = bed();
+    const { claims, machines, hasCome, pass } = fixture();
     machines.set(vm("web", "11"));
     pass(PENDING_MS);
     claims.set(claimed("10"));
@@ -258,7 +258,7 @@ describe("what was admitted has come", () => {
     ["whether anything is managed", { runlevel: "1" }, false],
     ["which pool serves it, and so what an opt-out means", { tenant: "yes" }, false],
   ])("where a label of its namespace changed that decides: %s (%o): %s", (_, labels, known) => {
-    const { namespaces, claims, machines, hasCome } = bed();
+    const { namespaces, claims, machines, hasCome } = fixture();
     claims.set(claimed("10"));
     const labelled = (given: Record<string, string>): KubeObject => ({ metadata: { name: "default", labels: given } });
     namespaces.set(labelled({}));
@@ -268,7 +268,7 @@ describe("what was admitted has come", () => {
   });
 
   it("for twenty thousand addresses, the last ones", () => {
-    const { claims, machines, hasCome } = bed();
+    const { claims, machines, hasCome } = fixture();
     claims.set(claimed("10"));
     machines.set(vm("web", "11"));
     const text = (number: number): string =>

@@ -4,7 +4,7 @@ import type { MACClaim } from "../../../src/api/mac-claim.ts";
 import type { KubeObject } from "../../../src/kube/client/resource.ts";
 import type { Informer } from "../../../src/kube/informer/informer.ts";
 import { UnstartedMachines } from "../../../src/mac-pool/cluster/unstarted-machines.ts";
-import { allocatedTo, owner } from "../claims/lifecycle-bed.ts";
+import { allocatedTo, owner } from "../claims/lifecycle-fixture.ts";
 import { machine } from "../machines.ts";
 import { Told } from "./told.ts";
 
@@ -16,7 +16,7 @@ function vm(runStrategy: string, resourceVersion = "11", macAddress = TEXT): Kub
   return { metadata: { ...metadata, resourceVersion }, spec: { ...(spec as object), runStrategy } } as KubeObject;
 }
 
-function bed() {
+function fixture() {
   const machines = new Told();
   const unstarted = new UnstartedMachines(machines as unknown as Informer<KubeObject>);
   const has = (resourceVersion = "10", generation = 1, more = {}): boolean => {
@@ -29,7 +29,7 @@ function bed() {
 
 describe("a VM that never had an instance", () => {
   it("was created after its claim, and halted until it was gone", () => {
-    const { machines, has } = bed();
+    const { machines, has } = fixture();
     machines.set(vm("Halted"));
     machines.set(vm("Halted", "12"));
     // Gone by a live read, it may have been started since.
@@ -39,7 +39,7 @@ describe("a VM that never had an instance", () => {
   });
 
   it("is none that was started once, or listed, or is not known", () => {
-    const { machines, has } = bed();
+    const { machines, has } = fixture();
     expect(has()).toBe(false);
     machines.set(vm("Halted"));
     machines.set(vm("Always", "12"));
@@ -47,16 +47,16 @@ describe("a VM that never had an instance", () => {
     machines.delete("web");
     expect(has()).toBe(false);
     for (const strategy of ["Manual", "WaitAsReceiver"]) {
-      const other = bed();
+      const other = fixture();
       other.machines.set(vm(strategy));
       other.machines.delete("web");
       expect(other.has()).toBe(false);
     }
-    const listed = bed();
+    const listed = fixture();
     listed.machines.set(vm("Halted"), false);
     listed.machines.delete("web");
     expect(listed.has()).toBe(false);
-    const relisted = bed();
+    const relisted = fixture();
     relisted.machines.set(vm("Halted"));
     relisted.machines.listed();
     relisted.machines.delete("web");
@@ -64,7 +64,7 @@ describe("a VM that never had an instance", () => {
   });
 
   it("says nothing of the claims of one that had its name before, nor of other kinds", () => {
-    const { machines, has } = bed();
+    const { machines, has } = fixture();
     machines.set(vm("Halted", "11", "02:00:00:00:00:02"));
     machines.delete("web");
     expect(has()).toBe(false);

@@ -3,7 +3,7 @@ import { silentLog } from "../../../src/kube/log.ts";
 import { Adoption, type AdoptionProgress, type Unclaimed } from "../../../src/mac-pool/controllers/adoption.ts";
 import { ManualClock } from "../../kube/support/manual-clock.ts";
 
-function bed() {
+function fixture() {
   const clock = new ManualClock();
   const lines: string[] = [];
   const log = { ...silentLog, info: (fields: object, text: string) => lines.push(`${text} ${JSON.stringify(fields)}`) };
@@ -16,7 +16,7 @@ const unclaimed = (owner: string, ...claims: string[]): Unclaimed[] =>
   claims.map((claim) => ({ claim, pool: "default", owner }));
 
 it("counts an object once all of its addresses have a claim", () => {
-  const { adoption } = bed();
+  const { adoption } = fixture();
   expect(adoption.progress("default")).toBeUndefined();
   adoption.begin([...unclaimed("a", "1", "2"), ...unclaimed("b", "2")]);
   adoption.settle("1");
@@ -28,7 +28,7 @@ it("counts an object once all of its addresses have a claim", () => {
 });
 
 it("goes on with what comes in meanwhile, and begins anew after the end", () => {
-  const { adoption, told } = bed();
+  const { adoption, told } = fixture();
   adoption.begin(unclaimed("a", "1"));
   adoption.begin([...unclaimed("a", "1"), ...unclaimed("b", "2")]);
   expect(told.at(-1)).toMatchObject({ owners: 2, adopted: 0 });
@@ -41,7 +41,7 @@ it("goes on with what comes in meanwhile, and begins anew after the end", () => 
 });
 
 it("writes to the log when it begins, every ten seconds at most, and at the end with the seconds", async () => {
-  const { adoption, clock, lines } = bed();
+  const { adoption, clock, lines } = fixture();
   const claims = Array.from({ length: 100 }, (_, number) => String(number));
   adoption.begin(claims.flatMap((claim) => unclaimed(claim, claim)));
   for (const claim of claims) {

@@ -11,7 +11,7 @@ import { Caches } from "../../../src/mac-pool/cluster/caches.ts";
 import { Adoption } from "../../../src/mac-pool/controllers/adoption.ts";
 import { ClaimController } from "../../../src/mac-pool/controllers/claim-controller.ts";
 import { podMacs } from "../../../src/mac-pool/objects/listed-macs.ts";
-import { allocatedTo, owner } from "../claims/lifecycle-bed.ts";
+import { allocatedTo, owner } from "../claims/lifecycle-fixture.ts";
 import { ListedObjects } from "../inspection/queries/listed-objects.ts";
 import { machine } from "../machines.ts";
 import { MemoryClaimStore } from "../memory-claim-store.ts";
@@ -20,7 +20,7 @@ const TEXT = "02:00:00:00:00:01";
 const MAC = parseMac(TEXT) ?? (0 as never);
 
 /** A leader, and what the watches tell it. No object is there when it looks, besides the pods that it knows. */
-class Bed implements AsyncDisposable {
+class Fixture implements AsyncDisposable {
   readonly steps: LifecycleStep[] = [];
   readonly asked: string[] = [];
   readonly #stop = new AbortController();
@@ -52,10 +52,10 @@ class Bed implements AsyncDisposable {
     this.#running = Promise.all([this.caches.run(this.#stop.signal), controller.run(this.#stop.signal)]);
   }
 
-  static async create(): Promise<Bed> {
-    const bed = new Bed();
-    await bed.caches.whenSynced(bed.#stop.signal);
-    return bed;
+  static async create(): Promise<Fixture> {
+    const fixture = new Fixture();
+    await fixture.caches.whenSynced(fixture.#stop.signal);
+    return fixture;
   }
 
   /** Returns what tells of the claim. */
@@ -83,24 +83,26 @@ class Bed implements AsyncDisposable {
 }
 
 it("lets an address rest although its object was gone before its claim was known", async () => {
-  await using bed = await Bed.create();
+  await using fixture = await Fixture.create();
   const web = machine("web", "default", [{ name: "a", macAddress: TEXT }]);
-  const tellOfClaim = await bed.admit(allocatedTo(owner()));
-  await bed.tell("ADDED", "virtualmachines", web);
-  await bed.tell("DELETED", "virtualmachines", web);
+  const tellOfClaim = await fixture.admit(allocatedTo(owner()));
+  await fixture.tell("ADDED", "virtualmachines", web);
+  await fixture.tell("DELETED", "virtualmachines", web);
   await tellOfClaim();
-  await expect.poll(() => bed.steps).toMatchObject([{ action: "update", claim: { status: { phase: "Quarantined" } } }]);
+  await expect
+    .poll(() => fixture.steps)
+    .toMatchObject([{ action: "update", claim: { status: { phase: "Quarantined" } } }]);
 });
 
 it("reads only the pod that has come, also where its claim has the prefix of its name", async () => {
-  await using bed = await Bed.create();
+  await using fixture = await Fixture.create();
   const { name: _, ...unnamed } = owner();
-  const tellOfClaim = await bed.admit(allocatedTo({ ...unnamed, kind: "Pod", generateName: "web-" }));
+  const tellOfClaim = await fixture.admit(allocatedTo({ ...unnamed, kind: "Pod", generateName: "web-" }));
   await tellOfClaim();
   const networks = JSON.stringify([{ name: "net", mac: TEXT }]);
   const annotations = { "k8s.v1.cni.cncf.io/networks": networks };
-  await bed.tell("ADDED", "pods", { metadata: { name: "web-x", namespace: "default", annotations } });
-  await expect.poll(() => bed.asked).toEqual(["Pod default/web-x"]);
-  const claim = bed.caches.claims.get(claimName(MAC)) as MACClaim;
-  await expect.poll(() => bed.caches.isAwaited(claim)).toBe(false);
+  await fixture.tell("ADDED", "pods", { metadata: { name: "web-x", namespace: "default", annotations } });
+  await expect.poll(() => fixture.asked).toEqual(["Pod default/web-x"]);
+  const claim = fixture.caches.claims.get(claimName(MAC)) as MACClaim;
+  await expect.poll(() => fixture.caches.isAwaited(claim)).toBe(false);
 });

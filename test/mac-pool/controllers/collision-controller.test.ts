@@ -7,7 +7,7 @@ import { silentLog } from "../../../src/kube/log.ts";
 import { CollisionController } from "../../../src/mac-pool/controllers/collision-controller.ts";
 import { eventually } from "../../support/eventually.ts";
 import { heldBytes } from "../../support/held-bytes.ts";
-import { FIRST, InspectionBed, instanceOf, vmOf } from "../inspection/inspection-bed.ts";
+import { FIRST, InspectionFixture, instanceOf, vmOf } from "../inspection/inspection-fixture.ts";
 
 /** Their names would be 2.4 MB, if each address kept those of its objects. */
 const INSTANCES = 400;
@@ -18,12 +18,12 @@ it("keeps little of collisions, however many objects with long names have the sa
   const instances = Array.from({ length: INSTANCES }, (_, index) =>
     instanceOf(vmOf("default", `vm-${index}-${"x".repeat(240)}`, macs), "node-a"),
   );
-  await using bed = await InspectionBed.start({ instances });
+  await using fixture = await InspectionFixture.start({ instances });
   const collided = new Set<string>();
   const stop = new AbortController();
   const before = heldBytes();
   const running = new CollisionController({
-    caches: bed.caches,
+    caches: fixture.caches,
     events: { event: () => {} } as unknown as EventRecorder,
     clock: systemClock,
     log: silentLog,

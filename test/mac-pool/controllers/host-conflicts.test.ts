@@ -12,14 +12,14 @@ import type { Caches } from "../../../src/mac-pool/cluster/caches.ts";
 import { HOST_CONFLICT_EVENT, HostConflicts } from "../../../src/mac-pool/controllers/host-conflicts.ts";
 import { PoolIndex } from "../../../src/mac-pool/pools/pool-index.ts";
 import { Segments } from "../../../src/mac-pool/pools/segments.ts";
-import { owner } from "../claims/lifecycle-bed.ts";
+import { owner } from "../claims/lifecycle-fixture.ts";
 import { machine } from "../machines.ts";
 
 const MAC = parseMac("52:54:00:00:00:01") as Mac;
 const OTHER = parseMac("52:54:00:00:00:02") as Mac;
 
 /** Caches that are told by hand, in the order of the real ones: the index first. */
-class Bed {
+class Fixture {
   readonly index = new PoolIndex();
   readonly told: string[] = [];
   readonly #claims = new Map<string, MACClaim>();
@@ -123,14 +123,14 @@ class Bed {
 }
 
 describe("an object that has the address of a node", () => {
-  let bed: Bed;
+  let fixture: Fixture;
   let stop: AbortController;
   let running: Promise<void>;
 
   beforeEach(() => {
-    bed = new Bed();
+    fixture = new Fixture();
     stop = new AbortController();
-    running = bed.run(stop.signal);
+    running = fixture.run(stop.signal);
   });
   afterEach(async () => {
     stop.abort();
@@ -138,71 +138,71 @@ describe("an object that has the address of a node", () => {
   });
 
   it("is told when a pool or the labels of a namespace let it be told, and again after they did not", () => {
-    bed.setPolicy("Off");
-    bed.claim(MAC, owner());
-    bed.report("52:54:00:00:00:01");
-    expect(bed.told).toEqual([]);
-    bed.setPolicy("Warn");
-    expect(bed.told).toHaveLength(1);
-    bed.setPolicy("Off");
-    bed.setPolicy("Deny");
-    bed.setPolicy("Deny");
-    expect(bed.told).toHaveLength(2);
-    bed.relabel();
-    expect(bed.told).toHaveLength(2);
+    fixture.setPolicy("Off");
+    fixture.claim(MAC, owner());
+    fixture.report("52:54:00:00:00:01");
+    expect(fixture.told).toEqual([]);
+    fixture.setPolicy("Warn");
+    expect(fixture.told).toHaveLength(1);
+    fixture.setPolicy("Off");
+    fixture.setPolicy("Deny");
+    fixture.setPolicy("Deny");
+    expect(fixture.told).toHaveLength(2);
+    fixture.relabel();
+    expect(fixture.told).toHaveLength(2);
   });
 
   it("is told once, whether the node or the object comes first", () => {
-    bed.claim(MAC, owner());
-    expect(bed.told).toEqual([]);
-    bed.report("52:54:00:00:00:01", "52:54:00:00:00:02");
-    bed.claim(OTHER, owner({ name: "late" }));
-    bed.claim(MAC, owner());
-    bed.report("52:54:00:00:00:01", "52:54:00:00:00:02");
+    fixture.claim(MAC, owner());
+    expect(fixture.told).toEqual([]);
+    fixture.report("52:54:00:00:00:01", "52:54:00:00:00:02");
+    fixture.claim(OTHER, owner({ name: "late" }));
+    fixture.claim(MAC, owner());
+    fixture.report("52:54:00:00:00:01", "52:54:00:00:00:02");
     const text = (mac: string): string =>
       `MAC ${mac} of interface "a" is also the address of interface eno1 of node node-a. Nothing was taken away. ` +
       "They disturb each other on the same network: give one of them another address.";
-    expect(bed.told).toEqual([
+    expect(fixture.told).toEqual([
       `Warning ${HOST_CONFLICT_EVENT} web: ${text("52:54:00:00:00:01")}`,
       `Warning ${HOST_CONFLICT_EVENT} late: ${text("52:54:00:00:00:02")}`,
     ]);
   });
 
   it("is told again when it was over in between, and of each further holder", () => {
-    bed.claim(MAC, owner());
-    bed.report("52:54:00:00:00:01");
-    bed.report();
-    bed.report("52:54:00:00:00:01");
-    expect(bed.told).toHaveLength(2);
-    bed.claim(MAC, owner(), owner({ name: "second" }));
-    expect(bed.told).toHaveLength(4);
+    fixture.claim(MAC, owner());
+    fixture.report("52:54:00:00:00:01");
+    fixture.report();
+    fixture.report("52:54:00:00:00:01");
+    expect(fixture.told).toHaveLength(2);
+    fixture.claim(MAC, owner(), owner({ name: "second" }));
+    expect(fixture.told).toHaveLength(4);
   });
 
   it("is told when it exists, by its name where the claim has a prefix, and not before", () => {
     const { name: _, ...unnamed } = owner();
-    bed.report("52:54:00:00:00:01");
-    bed.await(MAC, { ...unnamed, generateName: "web-" });
-    expect(bed.told).toEqual([]);
-    bed.come(MAC, owner({ name: "web-x" }));
-    expect(bed.told).toEqual([expect.stringContaining(`${HOST_CONFLICT_EVENT} web-x: MAC 52:54:00:00:00:01`)]);
+    fixture.report("52:54:00:00:00:01");
+    fixture.await(MAC, { ...unnamed, generateName: "web-" });
+    expect(fixture.told).toEqual([]);
+    fixture.come(MAC, owner({ name: "web-x" }));
+    expect(fixture.told).toEqual([expect.stringContaining(`${HOST_CONFLICT_EVENT} web-x: MAC 52:54:00:00:00:01`)]);
   });
 
   it("is told of the second owner that the policy lets in, once it exists", () => {
     const [first, second] = [owner(), owner({ name: "second" })];
-    bed.report("52:54:00:00:00:01");
-    bed.claim(MAC, first);
-    bed.await(MAC, first, second);
-    expect(bed.told).toHaveLength(1);
-    bed.come(MAC, first, second);
-    expect(bed.told.at(-1)).toContain(`${HOST_CONFLICT_EVENT} second: MAC 52:54:00:00:00:01`);
+    fixture.report("52:54:00:00:00:01");
+    fixture.claim(MAC, first);
+    fixture.await(MAC, first, second);
+    expect(fixture.told).toHaveLength(1);
+    fixture.come(MAC, first, second);
+    expect(fixture.told.at(-1)).toContain(`${HOST_CONFLICT_EVENT} second: MAC 52:54:00:00:00:01`);
   });
 
   it("is not told of whoever lists the address and is no owner, nor where the policy is off", () => {
-    bed.report("52:54:00:00:00:01");
-    bed.await(MAC, owner());
-    bed.come(MAC, owner({ name: "other" }));
-    bed.setPolicy("Off");
-    bed.claim(MAC, owner());
-    expect(bed.told).toEqual([]);
+    fixture.report("52:54:00:00:00:01");
+    fixture.await(MAC, owner());
+    fixture.come(MAC, owner({ name: "other" }));
+    fixture.setPolicy("Off");
+    fixture.claim(MAC, owner());
+    expect(fixture.told).toEqual([]);
   });
 });

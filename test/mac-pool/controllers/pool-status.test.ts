@@ -15,7 +15,7 @@ import { ManualClock } from "../../kube/support/manual-clock.ts";
 const FIRST = parseMac("02:00:00:00:01:00") ?? (0 as never);
 
 /** Pools and claims in memory; what is written comes back by watch at once. */
-class Bed {
+class Fixture {
   readonly clock = new ManualClock();
   readonly index = new PoolIndex();
   readonly pools = new Map<string, MACPool>();
@@ -88,61 +88,61 @@ class Bed {
   }
 }
 
-async function running(work: (bed: Bed) => Promise<void>): Promise<void> {
-  const bed = new Bed();
+async function running(work: (fixture: Fixture) => Promise<void>): Promise<void> {
+  const fixture = new Fixture();
   const stop = new AbortController();
-  const run = bed.run(stop.signal);
-  await work(bed);
+  const run = fixture.run(stop.signal);
+  await work(fixture);
   stop.abort();
   await run;
 }
 
 describe("the status of a pool", () => {
   it("is written twice a second at most, however fast the claims come", () =>
-    running(async (bed) => {
-      bed.setRange("default", "02:00:00:00:ff:ff");
-      bed.onWritten = () => bed.claim();
-      await bed.clock.advance(0);
-      await bed.clock.advance(5_000);
-      expect(bed.written.length).toBeGreaterThan(5);
-      expect(bed.written.length).toBeLessThanOrEqual(11);
+    running(async (fixture) => {
+      fixture.setRange("default", "02:00:00:00:ff:ff");
+      fixture.onWritten = () => fixture.claim();
+      await fixture.clock.advance(0);
+      await fixture.clock.advance(5_000);
+      expect(fixture.written.length).toBeGreaterThan(5);
+      expect(fixture.written.length).toBeLessThanOrEqual(11);
     }));
 
   it("follows a change of the spec at once, also that of another pool that has the same addresses now", () =>
-    running(async (bed) => {
-      bed.setRange("default", "02:00:00:00:01:ff");
-      bed.setRange("tenant", "02:00:00:00:01:0f");
-      await bed.clock.advance(0);
-      const shared = () => bed.pools.get("default")?.status?.conditions?.find(({ type }) => type === "Overlapping");
+    running(async (fixture) => {
+      fixture.setRange("default", "02:00:00:00:01:ff");
+      fixture.setRange("tenant", "02:00:00:00:01:0f");
+      await fixture.clock.advance(0);
+      const shared = () => fixture.pools.get("default")?.status?.conditions?.find(({ type }) => type === "Overlapping");
       expect(shared()?.message).toContain("tenant");
-      bed.setRange("default", "02:00:00:00:01:1f");
-      await bed.clock.advance(0);
-      expect(bed.pools.get("default")?.status).toMatchObject({ observedGeneration: 2, capacity: 32 });
+      fixture.setRange("default", "02:00:00:00:01:1f");
+      await fixture.clock.advance(0);
+      expect(fixture.pools.get("default")?.status).toMatchObject({ observedGeneration: 2, capacity: 32 });
     }));
 
   it("comes to rest when nothing changes", () =>
-    running(async (bed) => {
-      bed.setRange("default", "02:00:00:00:01:ff");
-      bed.claim();
-      await bed.clock.advance(2_000);
-      const count = bed.written.length;
-      await bed.clock.advance(60_000);
-      expect(bed.written).toHaveLength(count);
+    running(async (fixture) => {
+      fixture.setRange("default", "02:00:00:00:01:ff");
+      fixture.claim();
+      await fixture.clock.advance(2_000);
+      const count = fixture.written.length;
+      await fixture.clock.advance(60_000);
+      expect(fixture.written).toHaveLength(count);
     }));
 
   it("says why the webhooks refuse every caller, and nothing of it when they do not", () =>
-    running(async (bed) => {
-      const serving = () => bed.pools.get("default")?.status?.conditions?.find(({ type }) => type === "Serving");
-      bed.setRange("default", "02:00:00:00:01:ff");
-      await bed.clock.advance(0);
+    running(async (fixture) => {
+      const serving = () => fixture.pools.get("default")?.status?.conditions?.find(({ type }) => type === "Serving");
+      fixture.setRange("default", "02:00:00:00:01:ff");
+      await fixture.clock.advance(0);
       expect(serving()).toBeUndefined();
-      bed.servingProblem = "nobody may call";
-      bed.claim();
-      await bed.clock.advance(1_000);
+      fixture.servingProblem = "nobody may call";
+      fixture.claim();
+      await fixture.clock.advance(1_000);
       expect(serving()).toMatchObject({ status: "False", reason: "NoClientAuthority", message: "nobody may call" });
-      bed.servingProblem = undefined;
-      bed.claim();
-      await bed.clock.advance(1_000);
+      fixture.servingProblem = undefined;
+      fixture.claim();
+      await fixture.clock.advance(1_000);
       expect(serving()).toBeUndefined();
     }));
 });

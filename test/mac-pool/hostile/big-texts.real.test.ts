@@ -6,7 +6,7 @@ import { KINDS } from "../../../src/mac-pool/objects/kinds.ts";
 import { inFlight } from "../../support/in-flight.ts";
 import { megabytesOf } from "../../support/process-usage.ts";
 import { machine } from "../machines.ts";
-import { PoolBed } from "../pool-bed.ts";
+import { PoolFixture } from "../pool-fixture.ts";
 import { restGet } from "../rest-client.ts";
 import { viewerToken } from "../viewer-token.ts";
 import { Attacker } from "./attacker.ts";
@@ -84,11 +84,11 @@ function generated(generateName: string, namespace: string): KubeObject {
 }
 
 /** What a tenant may write by the API server; each is refused by somebody. Gives what the answers say. */
-function bigVms(bed: PoolBed, namespace: string, count: number): Promise<string[]> {
+function bigVms(fixture: PoolFixture, namespace: string, count: number): Promise<string[]> {
   return inFlight(4, count, (number) => {
     const text = `${number}${BIG}`;
     const vm = number % 2 === 0 ? machine(`big-${number}`, namespace, [{ name: text }]) : generated(text, namespace);
-    return bed.admin.create(KINDS.virtualMachines, vm).then(
+    return fixture.admin.create(KINDS.virtualMachines, vm).then(
       () => "created",
       (error: Error) => error.message,
     );
@@ -96,7 +96,7 @@ function bigVms(bed: PoolBed, namespace: string, count: number): Promise<string[
 }
 
 /** Bytes that etcd has taken from its disk: the quota counts them. */
-async function etcdBytes({ controlPlane }: PoolBed): Promise<number> {
+async function etcdBytes({ controlPlane }: PoolFixture): Promise<number> {
   const answer = await fetch(`${controlPlane.etcdUrl}/v3/maintenance/status`, { method: "POST", body: "{}" });
   return Number(((await answer.json()) as { dbSize: string }).dbSize);
 }
@@ -113,30 +113,30 @@ const MB = 1024 * 1024;
 const MAX_CHARS_OF_REFUSAL = 4_096;
 
 describe("a replica that is sent big texts", () => {
-  let bed: PoolBed;
+  let fixture: PoolFixture;
   let pid: number;
 
   beforeAll(async () => {
-    bed = await PoolBed.start();
-    pid = await bed.startReplica("one");
-    await bed.admin.create(RESOURCES.namespaces, { metadata: { name: "flooded" } });
-    await bed.createPool("default", { ranges: [{ start: "02:5d:1c:00:00:00", end: "02:5d:1c:00:ff:ff" }] });
-    await bed.registerWebhooks();
+    fixture = await PoolFixture.start();
+    pid = await fixture.startReplica("one");
+    await fixture.admin.create(RESOURCES.namespaces, { metadata: { name: "flooded" } });
+    await fixture.createPool("default", { ranges: [{ start: "02:5d:1c:00:00:00", end: "02:5d:1c:00:ff:ff" }] });
+    await fixture.registerWebhooks();
     // What a replica that has never worked takes for its work is none of the texts'.
     using warmUp = new Attacker();
     await warmUp.requests(port(), WARM_UP, 4, (i) => forgedReview("nowhere", `warm-up-${i}`, 8));
   });
   afterAll(async () => {
-    await bed?.[Symbol.asyncDispose]();
+    await fixture?.[Symbol.asyncDispose]();
   });
 
-  const port = (): number => Number(new URL(bed.httpsUrl("one")).port);
+  const port = (): number => Number(new URL(fixture.httpsUrl("one")).port);
 
   /** What something adds, in MB. */
   async function growthBy(act: () => Promise<unknown>): Promise<{ readonly etcd: number; readonly replica: number }> {
-    const before = { etcd: await etcdBytes(bed), replica: megabytesOf(pid) };
+    const before = { etcd: await etcdBytes(fixture), replica: megabytesOf(pid) };
     await act();
-    const etcd = ((await etcdBytes(bed)) - before.etcd) / MB;
+    const etcd = ((await etcdBytes(fixture)) - before.etcd) / MB;
     const replica = megabytesOf(pid) - before.replica;
     return { etcd, replica };
   }
@@ -148,7 +148,7 @@ describe("a replica that is sent big texts", () => {
       const growth = await growthBy(() => attacker.requests(port(), REVIEWS, 4, bigReview));
       expect(growth.etcd).toBeLessThan(MAX_GROWTH_OF_ETCD_MB);
       expect(growth.replica).toBeLessThan(MAX_GROWTH_OF_REPLICA_MB);
-      expect(await bed.claims()).toEqual([]);
+      expect(await fixture.claims()).toEqual([]);
     },
     TIMEOUT_MS,
   );
@@ -156,20 +156,20 @@ describe("a replica that is sent big texts", () => {
   it("keeps and writes nothing of VMs with names of a megabyte that a tenant writes", async () => {
     let answers: readonly string[] = [];
     const growth = await growthBy(async () => {
-      answers = await bigVms(bed, "flooded", VMS);
+      answers = await bigVms(fixture, "flooded", VMS);
     });
     expect(growth.etcd).toBeLessThan(MAX_GROWTH_OF_ETCD_MB);
     expect(growth.replica).toBeLessThan(MAX_GROWTH_OF_REPLICA_MB);
-    expect(await bed.claims()).toEqual([]);
+    expect(await fixture.claims()).toEqual([]);
     expect(answers.filter((answer) => answer.length > 1_024)).toEqual([]);
   });
 
   it("says little of each in its log, and to those who ask what was refused", async () => {
-    const log = await readFile(join(bed.controlPlane.directory, "one.log"), "utf8");
+    const log = await readFile(join(fixture.controlPlane.directory, "one.log"), "utf8");
     const lines = log.split("\n").filter((line) => !line.includes('"level":"debug"'));
     expect(lines.filter((line) => line.includes("flooded")).length).toBeGreaterThan(0);
     expect(Math.max(...lines.map(({ length }) => length))).toBeLessThan(MAX_CHARS_OF_REFUSAL);
-    const { body } = await restGet(bed, "one", "/api/v1/denials", await viewerToken(bed, "viewer", "cluster"));
+    const { body } = await restGet(fixture, "one", "/api/v1/denials", await viewerToken(fixture, "viewer", "cluster"));
     const denials = (body.items as object[]).map((denial) => JSON.stringify(denial).length);
     expect(denials.length).toBeGreaterThan(0);
     expect(denials.length).toBeLessThanOrEqual(1_000);

@@ -6,7 +6,7 @@ import { eventually } from "../../support/eventually.ts";
 import { inFlight } from "../../support/in-flight.ts";
 import { megabytesOf } from "../../support/process-usage.ts";
 import { machine, macsOf } from "../machines.ts";
-import { PoolBed } from "../pool-bed.ts";
+import { PoolFixture } from "../pool-fixture.ts";
 import { Attacker } from "./attacker.ts";
 import { ATTACKS, floodedNamespaces, forgedReview } from "./attacks.ts";
 
@@ -16,43 +16,43 @@ const MAX_RESIDENT_MB = 512;
 const SMALL = 1_024;
 
 describe("a replica that is attacked", () => {
-  let bed: PoolBed;
+  let fixture: PoolFixture;
   let pid: number;
   let created = 0;
 
   beforeAll(async () => {
-    bed = await PoolBed.start();
-    pid = await bed.startReplica("one");
+    fixture = await PoolFixture.start();
+    pid = await fixture.startReplica("one");
     for (const name of ["honest", "victim", "neighbour"]) {
-      await bed.admin.create(RESOURCES.namespaces, {
+      await fixture.admin.create(RESOURCES.namespaces, {
         metadata: { name, labels: { pool: name === "honest" ? "" : "small" } },
       });
     }
     const flooded = floodedNamespaces();
     await inFlight(16, flooded.length, (i) =>
-      bed.admin.create(RESOURCES.namespaces, { metadata: { name: flooded[i] } }),
+      fixture.admin.create(RESOURCES.namespaces, { metadata: { name: flooded[i] } }),
     );
-    await bed.createPool("default", { ranges: [{ start: "02:5d:1c:00:00:00", end: "02:5d:1c:00:ff:ff" }] });
+    await fixture.createPool("default", { ranges: [{ start: "02:5d:1c:00:00:00", end: "02:5d:1c:00:ff:ff" }] });
     const namespaceSelector = { matchLabels: { pool: "small" } };
-    await bed.createPool("small", {
+    await fixture.createPool("small", {
       ranges: [{ start: "02:5d:1d:00:00:00", end: "02:5d:1d:00:03:ff" }],
       namespaceSelector,
     });
-    await bed.registerWebhooks();
+    await fixture.registerWebhooks();
   });
   afterAll(async () => {
-    await bed?.[Symbol.asyncDispose]();
+    await fixture?.[Symbol.asyncDispose]();
   });
 
   const target = () => ({
-    webhooks: Number(new URL(bed.httpsUrl("one")).port),
-    inspection: Number(new URL(bed.inspectionUrl("one")).port),
+    webhooks: Number(new URL(fixture.httpsUrl("one")).port),
+    inspection: Number(new URL(fixture.inspectionUrl("one")).port),
   });
 
   /** Creates VMs by the API server, and gives their addresses. */
   async function honestVms(namespace: string): Promise<(string | undefined)[]> {
     const vms = await inFlight(4, HONEST, () =>
-      bed.admin.create(KINDS.virtualMachines, machine(`honest-${created++}`, namespace, [{ name: "a" }])),
+      fixture.admin.create(KINDS.virtualMachines, machine(`honest-${created++}`, namespace, [{ name: "a" }])),
     );
     return vms.flatMap(macsOf);
   }
@@ -78,11 +78,11 @@ describe("a replica that is attacked", () => {
       );
     await forge(most / MAX_INTERFACES);
     const claimsOfVictim = async (): Promise<number> =>
-      (await bed.claims()).filter(({ status }) => status?.owners.some(({ namespace }) => namespace === "victim"))
+      (await fixture.claims()).filter(({ status }) => status?.owners.some(({ namespace }) => namespace === "victim"))
         .length;
     expect(await claimsOfVictim()).toBe(most);
     await eventually("the replica knows them", async () =>
-      (await bed.metrics("one")).includes(`kubevirt_macpool_free{pool="small"} ${SMALL - most}\n`),
+      (await fixture.metrics("one")).includes(`kubevirt_macpool_free{pool="small"} ${SMALL - most}\n`),
     );
     await forge(16);
     expect(await claimsOfVictim()).toBe(most);
@@ -91,6 +91,6 @@ describe("a replica that is attacked", () => {
 
   it("is the process that it was", async () => {
     expect(megabytesOf(pid)).toBeGreaterThan(0);
-    expect(await bed.leader()).toBe("one");
+    expect(await fixture.leader()).toBe("one");
   });
 });

@@ -7,7 +7,7 @@ import { RESOURCES } from "../../../src/kube/client/resource.ts";
 import { eventually } from "../../support/eventually.ts";
 import { inFlight } from "../../support/in-flight.ts";
 import { megabytesOf } from "../../support/process-usage.ts";
-import { PoolBed } from "../pool-bed.ts";
+import { PoolFixture } from "../pool-fixture.ts";
 import { viewerToken } from "../viewer-token.ts";
 import { Attacker } from "./attacker.ts";
 import { forgedReview } from "./attacks.ts";
@@ -23,23 +23,23 @@ const MAX_GROWTH_MB = 30;
 const ADDED = '"type":"ADDED"';
 
 describe("a replica whose claims are watched with a thousand filters", () => {
-  let bed: PoolBed;
+  let fixture: PoolFixture;
   let pid: number;
   let token: string;
   const agent = new Agent({ rejectUnauthorized: false });
 
   beforeAll(async () => {
-    bed = await PoolBed.start();
-    pid = await bed.startReplica("one");
-    await bed.createPool("default", { ranges: [{ start: "02:5d:1c:00:00:00", end: "02:5d:1c:00:ff:ff" }] });
-    token = await viewerToken(bed, "watcher", "cluster");
+    fixture = await PoolFixture.start();
+    pid = await fixture.startReplica("one");
+    await fixture.createPool("default", { ranges: [{ start: "02:5d:1c:00:00:00", end: "02:5d:1c:00:ff:ff" }] });
+    token = await viewerToken(fixture, "watcher", "cluster");
     for (let round = 0; round <= ROUNDS; round++) {
-      await bed.admin.create(RESOURCES.namespaces, { metadata: { name: `watched-${round}` } });
+      await fixture.admin.create(RESOURCES.namespaces, { metadata: { name: `watched-${round}` } });
     }
   });
   afterAll(async () => {
     agent.destroy();
-    await bed?.[Symbol.asyncDispose]();
+    await fixture?.[Symbol.asyncDispose]();
   });
 
   /** Each finds every address, and each is another text. */
@@ -52,7 +52,7 @@ describe("a replica whose claims are watched with a thousand filters", () => {
   }
 
   async function watched(filter: string): Promise<Watched> {
-    const url = `${bed.inspectionUrl("one")}/api/v1/claims?watch=true&mac=${encodeURIComponent(filter)}`;
+    const url = `${fixture.inspectionUrl("one")}/api/v1/claims?watch=true&mac=${encodeURIComponent(filter)}`;
     const asked = request(url, { agent, headers: { authorization: `Bearer ${token}` } });
     asked.on("error", () => {});
     const [answer] = (await once(asked.end(), "response")) as [IncomingMessage];
@@ -76,11 +76,11 @@ describe("a replica whose claims are watched with a thousand filters", () => {
     );
     // One after the other: a viewer for whom too much waits is dropped.
     using attacker = new Attacker();
-    const port = Number(new URL(bed.httpsUrl("one")).port);
+    const port = Number(new URL(fixture.httpsUrl("one")).port);
     const namespace = `watched-${number}`;
     await attacker.requests(port, REVIEWS, 1, (i) => forgedReview(namespace, `m-${i}`, INTERFACES));
     const isOwn = ({ status }: MACClaim): boolean => status?.owners[0]?.namespace === namespace;
-    const claims = (await bed.claims()).filter(isOwn).length;
+    const claims = (await fixture.claims()).filter(isOwn).length;
     await eventually("each watch is told of every claim", () => open.every(({ isOver }) => isOver(claims)));
     for (const { asked } of open) asked.destroy();
     return claims;

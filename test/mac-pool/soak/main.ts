@@ -18,14 +18,14 @@ import { KINDS } from "../../../src/mac-pool/objects/kinds.ts";
 import { type ControlPlane, startControlPlane } from "../../cluster/control-plane/control-plane.ts";
 import { Random } from "../../support/random.ts";
 import { macsOf } from "../machines.ts";
-import { PoolBed } from "../pool-bed.ts";
+import { PoolFixture } from "../pool-fixture.ts";
 import { Auditor, type Reading } from "./auditor.ts";
 import { Outcomes } from "./outcomes.ts";
 import { Tenants } from "./tenants.ts";
 import { Workload } from "./workload.ts";
 
 interface FaultOptions {
-  readonly bed: PoolBed;
+  readonly fixture: PoolFixture;
   readonly controlPlane: ControlPlane;
   readonly replicas: readonly string[];
   /** Uniform in [0, 1). */
@@ -54,7 +54,7 @@ class Faults {
 
   /** Until the signal aborts; every replica runs again then. */
   async run(signal: AbortSignal): Promise<void> {
-    const { bed, controlPlane, replicas, random, restartsAt, progress, log } = this.#options;
+    const { fixture, controlPlane, replicas, random, restartsAt, progress, log } = this.#options;
     const due = [...restartsAt];
     while (!signal.aborted) {
       await pause(BETWEEN_MS + random() * SPREAD_MS, signal);
@@ -70,14 +70,14 @@ class Faults {
       if (random() < 0.6) {
         this.kills++;
         log(`killing ${name}`);
-        await bed.killReplica(name);
-        await bed.startReplica(name);
+        await fixture.killReplica(name);
+        await fixture.startReplica(name);
       } else {
         this.stops++;
         log(`stopping ${name}`);
-        bed.pauseReplica(name);
+        fixture.pauseReplica(name);
         await pause(random() * MAX_STOPPED_MS, signal);
-        bed.resumeReplica(name);
+        fixture.resumeReplica(name);
       }
     }
   }
@@ -119,29 +119,29 @@ async function main(): Promise<number> {
   const log = (line: string): void => console.error(line);
   log(`seed ${seed}, ${operations} operations, ${minutes} minutes at most`);
   const controlPlane = await startControlPlane({ controllerManager: true });
-  await using bed = await PoolBed.start({ controlPlane });
-  await bed.admin.create(RESOURCES.namespaces, { metadata: { name: PODS, labels: { [POD_WEBHOOK]: "allocate" } } });
-  await bed.admin.create(RESOURCES.namespaces, { metadata: { name: WARNED, labels: { pool: WARNED } } });
-  for (const name of REPLICAS) await bed.startReplica(name);
+  await using fixture = await PoolFixture.start({ controlPlane });
+  await fixture.admin.create(RESOURCES.namespaces, { metadata: { name: PODS, labels: { [POD_WEBHOOK]: "allocate" } } });
+  await fixture.admin.create(RESOURCES.namespaces, { metadata: { name: WARNED, labels: { pool: WARNED } } });
+  for (const name of REPLICAS) await fixture.startReplica(name);
   const ranges = [{ start: "02:5d:1c:00:00:00", end: "02:5d:1c:00:3f:ff" }];
-  await bed.createPool("default", { ranges, quarantineSeconds: QUARANTINE_SECONDS });
-  await bed.createPool("warned", {
+  await fixture.createPool("default", { ranges, quarantineSeconds: QUARANTINE_SECONDS });
+  await fixture.createPool("warned", {
     ranges: [{ start: "02:5d:1d:00:00:00", end: "02:5d:1d:00:3f:ff" }],
     quarantineSeconds: QUARANTINE_SECONDS,
     namespaceSelector: { matchLabels: { pool: WARNED } },
     conflictPolicy: "Warn",
   });
-  await bed.registerWebhooks();
+  await fixture.registerWebhooks();
 
   const auditing = new AbortController();
-  const auditor = new Auditor(bed.admin);
+  const auditor = new Auditor(fixture.admin);
   const following = [
     auditor.follow(KINDS.virtualMachines, readMachine, auditing.signal),
     auditor.follow(KINDS.pods, readPod, auditing.signal),
   ];
   const loading = new AbortController();
   const outcomes = new Outcomes();
-  const shared = { client: bed.admin, outcomes };
+  const shared = { client: fixture.admin, outcomes };
   const workloads = Array.from({ length: WORKERS }, (_, index) => {
     const names = { machineNamespaces: ["default", "default", "default", WARNED], podNamespace: PODS };
     return new Workload(`w${index}`, { ...shared, random: new Random(seed, index + 1).next, ...names });
@@ -160,14 +160,22 @@ async function main(): Promise<number> {
   const ticking = setInterval(progress, 100);
   const telling = setInterval(() => log(`${outcomes.operations} operations`), PROGRESS_MS);
   const random = new Random(seed).next;
-  const faults = new Faults({ bed, controlPlane, replicas: REPLICAS, random, restartsAt: RESTARTS_AT, progress, log });
+  const faults = new Faults({
+    fixture,
+    controlPlane,
+    replicas: REPLICAS,
+    random,
+    restartsAt: RESTARTS_AT,
+    progress,
+    log,
+  });
   await Promise.all([
     faults.run(loading.signal),
     ...[...workloads, ...tenants].map((each) => each.run(loading.signal)),
   ]);
   for (const timer of [ticking, telling]) clearInterval(timer);
   log("waiting for what is left to settle");
-  const leaked = await settle(bed, auditor);
+  const leaked = await settle(fixture, auditor);
   auditing.abort();
   await Promise.all(following);
 
@@ -191,11 +199,13 @@ async function main(): Promise<number> {
 }
 
 /** Waits until the claims are those of the objects that live, both ways; what still differs at the end is the answer. */
-async function settle(bed: PoolBed, auditor: Auditor): Promise<string[]> {
+async function settle(fixture: PoolFixture, auditor: Auditor): Promise<string[]> {
   let endMs = performance.now() + SETTLE_MS;
   let least = Number.POSITIVE_INFINITY;
   for (;;) {
-    const claimed = new Map((await bed.claims()).map(({ spec, status }) => [spec.mac, status?.phase ?? "no phase"]));
+    const claimed = new Map(
+      (await fixture.claims()).map(({ spec, status }) => [spec.mac, status?.phase ?? "no phase"]),
+    );
     const present = auditor.present();
     const orphans = [...claimed].filter(([mac]) => !present.has(mac));
     const left = [

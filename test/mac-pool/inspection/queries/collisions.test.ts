@@ -1,7 +1,7 @@
 import { expect, it } from "vitest";
 import type { Mac } from "../../../../src/api/mac.ts";
 import { EVERYTHING } from "../../../../src/mac-pool/inspection/queries/scope.ts";
-import { FIRST, InspectionBed, instanceOf, vmOf } from "../inspection-bed.ts";
+import { FIRST, InspectionFixture, instanceOf, vmOf } from "../inspection-fixture.ts";
 
 const macsFrom = (first: number, count: number): Mac[] =>
   Array.from({ length: count }, (_, index) => (FIRST + first + index) as Mac);
@@ -10,8 +10,8 @@ it("lists some parties of a collision, and says how many it does not list", asyn
   const instances = Array.from({ length: 130 }, (_, index) =>
     instanceOf(vmOf("default", `vm-${index}`, macsFrom(0, 1)), "n"),
   );
-  await using bed = await InspectionBed.start({ instances });
-  const { items } = bed.inspector.collisionsIn(undefined, EVERYTHING);
+  await using fixture = await InspectionFixture.start({ instances });
+  const { items } = fixture.inspector.collisionsIn(undefined, EVERYTHING);
   expect(items.map(({ parties }) => parties.length)).toEqual([100]);
   expect(items[0]?.advice).toMatch(/ 30 more parties are not listed\.$/);
 });
@@ -20,8 +20,8 @@ it("lists some collisions, and counts all", async () => {
   const instances = Array.from({ length: 120 }, (_, index) =>
     instanceOf(vmOf("default", `vm-${index}`, macsFrom(Math.floor(index / 2) * 20, 20)), "n"),
   );
-  await using bed = await InspectionBed.start({ instances });
-  const { items, total } = bed.inspector.collisionsIn(undefined, EVERYTHING);
+  await using fixture = await InspectionFixture.start({ instances });
+  const { items, total } = fixture.inspector.collisionsIn(undefined, EVERYTHING);
   expect([items.length, total]).toEqual([1_000, 1_200]);
   expect(items.every(({ parties }) => parties.length === 2)).toBe(true);
 });

@@ -3,7 +3,7 @@ import { formatMac, type Mac } from "../../../../src/api/mac.ts";
 import type { ClaimOwner } from "../../../../src/api/mac-claim.ts";
 import { withCompletedNames } from "../../../../src/mac-pool/inspection/queries/catalog.ts";
 import { EVERYTHING } from "../../../../src/mac-pool/inspection/queries/scope.ts";
-import { claimOf, FIRST, InspectionBed, owner, pageOf, SINCE, vmOf } from "../inspection-bed.ts";
+import { claimOf, FIRST, InspectionFixture, owner, pageOf, SINCE, vmOf } from "../inspection-fixture.ts";
 
 const prefixed = (generateName: string): ClaimOwner => ({
   ...{ kind: "VirtualMachine", namespace: "mine", generateName, interface: "a", since: SINCE },
@@ -29,20 +29,20 @@ it("gives each prefix the name of another object", () => {
 
 it("shows and finds an owner by the name that the API server has made, and tells its story", async () => {
   const pools = { default: { ranges: [{ start: "02:5d:1c:00:00:00", end: "02:5d:1c:00:00:ff" }] } };
-  await using bed = await InspectionBed.start({ pools, namespaces: { mine: {} } });
+  await using fixture = await InspectionFixture.start({ pools, namespaces: { mine: {} } });
   const claim = claimOf(FIRST, [prefixed("web-")]);
-  const found = (search: string) => pageOf(bed.inspector, { limit: 10, search }, EVERYTHING).items;
-  await bed.objects.tell("ADDED", "macclaims", claim);
+  const found = (search: string) => pageOf(fixture.inspector, { limit: 10, search }, EVERYTHING).items;
+  await fixture.objects.tell("ADDED", "macclaims", claim);
   expect(found("web-x7k2p")).toEqual([]);
   expect(found("web-")).toMatchObject([{ phase: "Pending", owners: [{ generateName: "web-" }] }]);
   const vm = vmOf("mine", "web-x7k2p", [FIRST as Mac]);
-  await bed.objects.tell("ADDED", "virtualmachines", vm);
+  await fixture.objects.tell("ADDED", "virtualmachines", vm);
   expect(found("web-x7k2p")).toMatchObject([{ phase: "Bound", owners: [{ name: "web-x7k2p" }] }]);
-  expect(bed.inspector.claim(formatMac(FIRST), EVERYTHING).owners).toMatchObject([{ name: "web-x7k2p" }]);
+  expect(fixture.inspector.claim(formatMac(FIRST), EVERYTHING).owners).toMatchObject([{ name: "web-x7k2p" }]);
   const ref = { kind: "VirtualMachine", namespace: "mine", name: "web-x7k2p" } as const;
-  const told = async () => (await bed.inspector.owner(ref, EVERYTHING)).story.map(({ what }) => what);
+  const told = async () => (await fixture.inspector.owner(ref, EVERYTHING)).story.map(({ what }) => what);
   expect((await told()).sort()).toEqual(["allocated", "bound", "created"]);
-  await bed.objects.tell("DELETED", "virtualmachines", vm);
-  await bed.objects.tell("MODIFIED", "macclaims", claimOf(FIRST, [], { phase: "Quarantined" }));
+  await fixture.objects.tell("DELETED", "virtualmachines", vm);
+  await fixture.objects.tell("MODIFIED", "macclaims", claimOf(FIRST, [], { phase: "Quarantined" }));
   expect(await told()).toEqual(["released", "bound"]);
 });

@@ -2,7 +2,7 @@ import { expect, it } from "vitest";
 import { formatMac, type Mac } from "../../../../src/api/mac.ts";
 import { systemClock } from "../../../../src/kube/clock.ts";
 import { ManualClock } from "../../../kube/support/manual-clock.ts";
-import { claimOf, FIRST, InspectionBed, owner } from "../inspection-bed.ts";
+import { claimOf, FIRST, InspectionFixture, owner } from "../inspection-fixture.ts";
 
 const ALL = { namespace: undefined };
 /** One namespace has as many findings as an answer. */
@@ -18,8 +18,8 @@ it("keeps the findings of some namespaces and not of all that are asked about", 
   );
   const clock = { ...systemClock, monotonicMs: () => 0 };
   const namespaces = Object.fromEntries(names.map((name) => [name, {}]));
-  await using bed = await InspectionBed.start({ namespaces, claims, clock });
-  const findingsIn = async (namespace: string) => (await bed.inspector.consistency(namespace, ALL)).findings;
+  await using fixture = await InspectionFixture.start({ namespaces, claims, clock });
+  const findingsIn = async (namespace: string) => (await fixture.inspector.consistency(namespace, ALL)).findings;
   const first = [];
   for (const name of names) first.push(await findingsIn(name));
   expect(first.map(({ length }) => length)).toEqual(names.map(() => FINDINGS));
@@ -42,8 +42,8 @@ it("calls a claim overdue when a leader that began to count late is overdue, and
     return claimOf(mac(number), [owner("mine", `late-${number}`, { since })]);
   };
   const claims = [quarantines(1, 119), quarantines(2, 121), waits(3, 179), waits(4, 181)];
-  await using bed = await InspectionBed.start({ pools, claims, clock });
-  const { findings } = await bed.inspector.consistency(undefined, ALL);
+  await using fixture = await InspectionFixture.start({ pools, claims, clock });
+  const { findings } = await fixture.inspector.consistency(undefined, ALL);
   expect(findings.filter(({ mac: about }) => about !== undefined)).toMatchObject([
     { code: "QUARANTINE_OVERDUE", mac: formatMac(mac(2)), since: due(121) },
     { code: "CLAIM_WAITS", mac: formatMac(mac(4)), since: due(181) },

@@ -7,7 +7,7 @@ import { DenialLog, DenialQueries } from "../../../../src/mac-pool/inspection/qu
 import { EVERYTHING } from "../../../../src/mac-pool/inspection/queries/scope.ts";
 import { denialViewSchema, ownerStoryViewSchema } from "../../../../src/mac-pool/inspection/rest/views.ts";
 import { heldBytes } from "../../../support/held-bytes.ts";
-import { FIRST, InspectionBed, owner } from "../inspection-bed.ts";
+import { FIRST, InspectionFixture, owner } from "../inspection-fixture.ts";
 
 const MB = 1024 * 1024;
 
@@ -37,9 +37,12 @@ describe("the refusals that a replica remembers", () => {
   });
 
   it("are in the story of the VM with their code", async () => {
-    await using bed = await InspectionBed.start();
-    add(bed.denials, "default", "web");
-    const told = await bed.inspector.owner({ kind: "VirtualMachine", namespace: "default", name: "web" }, EVERYTHING);
+    await using fixture = await InspectionFixture.start();
+    add(fixture.denials, "default", "web");
+    const told = await fixture.inspector.owner(
+      { kind: "VirtualMachine", namespace: "default", name: "web" },
+      EVERYTHING,
+    );
     expect(ownerStoryViewSchema.parse(told).story).toMatchObject([{ what: "refused", code: "MACPOOL_CONFLICT" }]);
   });
 

@@ -5,7 +5,16 @@ import { CLAIM_ORIGINS, type MACClaim, SHOWN_PHASES, type ShownPhase } from "../
 import type { ClaimFilter } from "../../../../src/mac-pool/inspection/queries/claim-filter.ts";
 import { EVERYTHING, type Scope } from "../../../../src/mac-pool/inspection/queries/scope.ts";
 import type { ClaimView, MapView, WatchEventView } from "../../../../src/mac-pool/inspection/rest/views.ts";
-import { claimOf, FIRST, InspectionBed, nodeMacsOf, owner, pageOf, readAnswer, vmOf } from "../inspection-bed.ts";
+import {
+  claimOf,
+  FIRST,
+  InspectionFixture,
+  nodeMacsOf,
+  owner,
+  pageOf,
+  readAnswer,
+  vmOf,
+} from "../inspection-fixture.ts";
 
 const SPREAD = 48;
 const RANGES = [
@@ -45,19 +54,19 @@ describe("after a random history of claims", () => {
   it("pages, counts and maps say what the claims say, for every reader", async () => {
     await fc.assert(
       fc.asyncProperty(fc.array(step, { maxLength: 60 }), fc.integer({ min: 1, max: 40 }), async (steps, cells) => {
-        await using bed = await InspectionBed.start({ pools: { default: { ranges: RANGES } } });
+        await using fixture = await InspectionFixture.start({ pools: { default: { ranges: RANGES } } });
         const claims = new Map<number, MACClaim>();
         const machines = new Set<number>();
         const pending = new Set<number>();
         const nodes = new Map<string, readonly number[]>();
-        const start = bed.inspector.tagFor(EVERYTHING);
+        const start = fixture.inspector.tagFor(EVERYTHING);
         for (const change of steps) {
           if (change.kind === "node") {
             const report = nodeMacsOf(
               change.node,
               change.offsets.map((offset) => (FIRST + offset) as Mac),
             );
-            await bed.objects.tell(nodes.has(change.node) ? "MODIFIED" : "ADDED", "nodemacs", report);
+            await fixture.objects.tell(nodes.has(change.node) ? "MODIFIED" : "ADDED", "nodemacs", report);
             nodes.set(change.node, change.offsets);
             continue;
           }
@@ -68,7 +77,7 @@ describe("after a random history of claims", () => {
             else machines.add(offset);
             if (!isGone) pending.delete(offset);
             const vm = vmOf("mine", `vm-${offset}`, [(FIRST + offset) as Mac]);
-            await bed.objects.tell(isGone ? "DELETED" : "ADDED", "virtualmachines", vm);
+            await fixture.objects.tell(isGone ? "DELETED" : "ADDED", "virtualmachines", vm);
             continue;
           }
           const { offset, isGone, phase, origin, namespaces } = change;
@@ -80,10 +89,10 @@ describe("after a random history of claims", () => {
           else if (isNew && !machines.has(offset)) pending.add(offset);
           if (isGone && before !== undefined) {
             claims.delete(offset);
-            await bed.objects.tell("DELETED", "macclaims", before);
+            await fixture.objects.tell("DELETED", "macclaims", before);
           } else if (!isGone) {
             claims.set(offset, claim);
-            await bed.objects.tell(before === undefined ? "ADDED" : "MODIFIED", "macclaims", claim);
+            await fixture.objects.tell(before === undefined ? "ADDED" : "MODIFIED", "macclaims", claim);
           }
         }
         const sorted = [...claims].sort(([one], [other]) => one - other).map(([, claim]) => claim);
@@ -91,19 +100,19 @@ describe("after a random history of claims", () => {
         const phaseOf = ({ spec, status }: MACClaim): ShownPhase =>
           status?.phase === "Quarantined" ? "Quarantined" : waiting.has(spec.mac) ? "Pending" : "Bound";
         const macsOf = (all: readonly MACClaim[]): string[] => all.map(({ spec }) => spec.mac);
-        expect(paged(bed, EVERYTHING)).toEqual(macsOf(sorted));
+        expect(paged(fixture, EVERYTHING)).toEqual(macsOf(sorted));
         for (const phase of SHOWN_PHASES) {
           const wanted = sorted.filter((claim) => phaseOf(claim) === phase);
-          expect(paged(bed, EVERYTHING, { phase })).toEqual(macsOf(wanted));
-          expect(watched(bed, start, { phase })).toEqual(macsOf(wanted));
+          expect(paged(fixture, EVERYTHING, { phase })).toEqual(macsOf(wanted));
+          expect(watched(fixture, start, { phase })).toEqual(macsOf(wanted));
           const mine = wanted.filter((claim) => claim.status?.owners.some((each) => each.namespace === "mine"));
-          expect(paged(bed, { namespace: "mine" }, { phase })).toEqual(macsOf(mine));
+          expect(paged(fixture, { namespace: "mine" }, { phase })).toEqual(macsOf(mine));
         }
         for (const namespace of NAMESPACES) {
           const own = sorted.filter((claim) => claim.status?.owners.some((each) => each.namespace === namespace));
-          expect(paged(bed, { namespace })).toEqual(macsOf(own));
+          expect(paged(fixture, { namespace })).toEqual(macsOf(own));
         }
-        const map = readAnswer<MapView>(bed.inspector.map("default", { cells }, true));
+        const map = readAnswer<MapView>(fixture.inspector.map("default", { cells }, true));
         const inRange = sorted.filter(({ spec }) => map.cells.some((cell) => isIn(spec.mac, cell)));
         const sum = (
           field: "pending" | "bound" | "quarantined" | "explicit" | "size" | "free" | "hostAddresses",
@@ -122,17 +131,17 @@ describe("after a random history of claims", () => {
           const { size, free, pending, bound, quarantined, hostAddresses = 0 } = cell;
           expect(free + pending + bound + quarantined + hostAddresses).toBe(size);
         }
-        const pool = bed.inspector.pool("default", true);
+        const pool = fixture.inspector.pool("default", true);
         expect([pool.free, pool.hostAddresses]).toEqual([sum("free"), excluded.length]);
         for (const range of pool.ranges) {
           expect(range.hostAddresses).toBe(excluded.filter((mac) => isIn(mac, range)).length);
           expect(range.free + range.used + (range.hostAddresses ?? 0)).toBe(range.capacity);
         }
         expect(map.cells.length).toBeLessThanOrEqual(cells);
-        const outside = pageOf(bed.inspector, { limit: SPREAD, outOfRange: "default" }, EVERYTHING);
+        const outside = pageOf(fixture.inspector, { limit: SPREAD, outOfRange: "default" }, EVERYTHING);
         expect(outside.total).toBe(map.outOfRange);
         expect(outside.items.filter(({ inRange, phase }) => inRange || phase === "Quarantined")).toEqual([]);
-        expect(pageOf(bed.inspector, { limit: SPREAD, outOfRange: "other" }, EVERYTHING).total).toBe(0);
+        expect(pageOf(fixture.inspector, { limit: SPREAD, outOfRange: "other" }, EVERYTHING).total).toBe(0);
         expect(map.outOfRange).toBe(
           sorted.filter(({ spec, status }) => !isInRanges(spec.mac) && status?.phase !== "Quarantined").length,
         );
@@ -142,11 +151,11 @@ describe("after a random history of claims", () => {
   });
 });
 
-function paged(bed: InspectionBed, scope: Scope, filter: ClaimFilter = {}): string[] {
+function paged(fixture: InspectionFixture, scope: Scope, filter: ClaimFilter = {}): string[] {
   const macs: string[] = [];
   for (let token: string | undefined; ; ) {
     const page = pageOf(
-      bed.inspector,
+      fixture.inspector,
       { ...filter, limit: 3, ...(token === undefined ? {} : { continue: token }) },
       scope,
     );
@@ -159,7 +168,7 @@ function paged(bed: InspectionBed, scope: Scope, filter: ClaimFilter = {}): stri
 }
 
 /** What is left to somebody who has watched from the beginning, where nothing was. Fails for an event that does not fit the others. */
-function watched(bed: InspectionBed, lastId: string, filter: ClaimFilter): string[] {
+function watched(fixture: InspectionFixture, lastId: string, filter: ClaimFilter): string[] {
   const known = new Set<string>();
   const write = (text: string): boolean => {
     for (const [, data = ""] of text.matchAll(/^data: (.*)$/gm)) {
@@ -172,7 +181,7 @@ function watched(bed: InspectionBed, lastId: string, filter: ClaimFilter): strin
     return true;
   };
   const sink = { write, drained: async () => {}, end: () => {} };
-  bed.inspector.feeds.claims(filter, EVERYTHING, { lastId }, sink)();
+  fixture.inspector.feeds.claims(filter, EVERYTHING, { lastId }, sink)();
   return [...known].sort();
 }
 
@@ -183,13 +192,13 @@ const isInRanges = (mac: string): boolean => RANGES.some(({ start, end }) => sta
 
 describe("a map", () => {
   it("can be looked at down to single addresses", async () => {
-    await using bed = await InspectionBed.start({
+    await using fixture = await InspectionFixture.start({
       pools: { default: { ranges: RANGES } },
       claims: [claimOf((FIRST + 2) as Mac, [owner("mine", "web")])],
       machines: [vmOf("mine", "web", [(FIRST + 2) as Mac])],
     });
     const [from, to] = [formatMac((FIRST + 1) as Mac), formatMac((FIRST + 3) as Mac)];
-    const { cells } = readAnswer<MapView>(bed.inspector.map("default", { cells: 4_096, from, to }, true));
+    const { cells } = readAnswer<MapView>(fixture.inspector.map("default", { cells: 4_096, from, to }, true));
     expect(cells.map(({ first, last, bound }) => [first === last, bound])).toEqual([
       [true, 0],
       [true, 1],
@@ -198,12 +207,12 @@ describe("a map", () => {
   });
 
   it("is another answer when a node has an address of it, or no longer", async () => {
-    await using bed = await InspectionBed.start({ pools: { default: { ranges: RANGES } } });
-    const tags = [bed.inspector.tagFor(EVERYTHING)];
+    await using fixture = await InspectionFixture.start({ pools: { default: { ranges: RANGES } } });
+    const tags = [fixture.inspector.tagFor(EVERYTHING)];
     const report = nodeMacsOf("node-a", [FIRST]);
     for (const type of ["ADDED", "DELETED"] as const) {
-      await bed.objects.tell(type, "nodemacs", report);
-      tags.push(bed.inspector.tagFor(EVERYTHING));
+      await fixture.objects.tell(type, "nodemacs", report);
+      tags.push(fixture.inspector.tagFor(EVERYTHING));
     }
     expect(new Set(tags).size).toBe(3);
   });

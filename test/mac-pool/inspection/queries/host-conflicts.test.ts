@@ -3,15 +3,15 @@ import { formatMac, type Mac } from "../../../../src/api/mac.ts";
 import type { MacPoolSpec } from "../../../../src/api/mac-pool.ts";
 import { EVERYTHING } from "../../../../src/mac-pool/inspection/queries/scope.ts";
 import * as views from "../../../../src/mac-pool/inspection/rest/views.ts";
-import { claimOf, FIRST, InspectionBed, nodeMacsOf, owner, vmOf } from "../inspection-bed.ts";
+import { claimOf, FIRST, InspectionFixture, nodeMacsOf, owner, vmOf } from "../inspection-fixture.ts";
 
 const MINE = { namespace: "mine" };
 const mac = (offset: number): Mac => (FIRST + offset) as Mac;
 const HELD = formatMac(mac(9));
 const VM = { kind: "VirtualMachine", namespace: "mine", name: "web" } as const;
 
-function start(policy: Pick<MacPoolSpec, "hostAddressPolicy"> = {}): Promise<InspectionBed> {
-  return InspectionBed.start({
+function start(policy: Pick<MacPoolSpec, "hostAddressPolicy"> = {}): Promise<InspectionFixture> {
+  return InspectionFixture.start({
     pools: { default: { ranges: [{ start: "02:5d:1c:00:00:00", end: "02:5d:1c:00:00:ff" }], ...policy } },
     adopted: { status: "True", message: "" },
     namespaces: { mine: {}, other: {} },
@@ -23,13 +23,13 @@ function start(policy: Pick<MacPoolSpec, "hostAddressPolicy"> = {}): Promise<Ins
 
 describe("an address that an object and a node have", () => {
   it("is told with the claim, with the interface of its owner, and as a finding", async () => {
-    await using bed = await start();
+    await using fixture = await start();
     const host = { hostAddress: "interface eth0 of node node-a" };
-    expect(views.claimViewSchema.parse(bed.inspector.claim(HELD, EVERYTHING))).toMatchObject(host);
-    const story = views.ownerStoryViewSchema.parse(await bed.inspector.owner(VM, EVERYTHING));
+    expect(views.claimViewSchema.parse(fixture.inspector.claim(HELD, EVERYTHING))).toMatchObject(host);
+    const story = views.ownerStoryViewSchema.parse(await fixture.inspector.owner(VM, EVERYTHING));
     expect(story.interfaces).toMatchObject([{ mac: HELD, ...host }]);
-    expect(bed.inspector.pool("default", true)).toMatchObject({ hostConflicts: 1, hostAddressPolicy: "Warn" });
-    const { findings } = views.consistencyViewSchema.parse(await bed.inspector.consistency(undefined, EVERYTHING));
+    expect(fixture.inspector.pool("default", true)).toMatchObject({ hostConflicts: 1, hostAddressPolicy: "Warn" });
+    const { findings } = views.consistencyViewSchema.parse(await fixture.inspector.consistency(undefined, EVERYTHING));
     expect(findings).toEqual([
       {
         code: "HOST_CONFLICT",
@@ -42,20 +42,20 @@ describe("an address that an object and a node have", () => {
   });
 
   it("is told without the node's name to whoever may see one namespace, and to nobody else", async () => {
-    await using bed = await start();
+    await using fixture = await start();
     const told = JSON.stringify([
-      bed.inspector.claim(HELD, MINE),
-      await bed.inspector.owner(VM, MINE),
-      (await bed.inspector.consistency(undefined, MINE)).findings,
+      fixture.inspector.claim(HELD, MINE),
+      await fixture.inspector.owner(VM, MINE),
+      (await fixture.inspector.consistency(undefined, MINE)).findings,
     ]);
     expect(told.match(/an interface of a node/g)).toHaveLength(3);
     expect(told).not.toMatch(/eth0|node-a/);
-    expect((await bed.inspector.consistency(undefined, { namespace: "other" })).findings).toEqual([]);
+    expect((await fixture.inspector.consistency(undefined, { namespace: "other" })).findings).toEqual([]);
   });
 
   it("is no finding where the pool's policy says that it may be", async () => {
-    await using bed = await start({ hostAddressPolicy: "Off" });
-    expect((await bed.inspector.consistency(undefined, EVERYTHING)).findings).toEqual([]);
-    expect(bed.inspector.pool("default", true)).toMatchObject({ hostConflicts: 1, hostAddressPolicy: "Off" });
+    await using fixture = await start({ hostAddressPolicy: "Off" });
+    expect((await fixture.inspector.consistency(undefined, EVERYTHING)).findings).toEqual([]);
+    expect(fixture.inspector.pool("default", true)).toMatchObject({ hostConflicts: 1, hostAddressPolicy: "Off" });
   });
 });

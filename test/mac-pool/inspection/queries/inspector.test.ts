@@ -6,7 +6,7 @@ import { EVERYTHING } from "../../../../src/mac-pool/inspection/queries/scope.ts
 import { Problem } from "../../../../src/mac-pool/inspection/rest/problem.ts";
 import * as views from "../../../../src/mac-pool/inspection/rest/views.ts";
 import { ManualClock } from "../../../kube/support/manual-clock.ts";
-import { claimOf, FIRST, InspectionBed, instanceOf, owner, pageOf, vmOf } from "../inspection-bed.ts";
+import { claimOf, FIRST, InspectionFixture, instanceOf, owner, pageOf, vmOf } from "../inspection-fixture.ts";
 
 const RANGE = { ranges: [{ start: "02:5d:1c:00:00:00", end: "02:5d:1c:00:00:ff" }] };
 const mac = (offset: number): Mac => (FIRST + offset) as Mac;
@@ -27,7 +27,7 @@ describe("the questions of inspection", () => {
   it("tell how full a pool and each of its ranges are", async () => {
     const ranges = [...RANGE.ranges, { start: "02:5d:1c:00:10:00", end: "02:5d:1c:00:10:07" }];
     const exclusions = [{ start: "02-5D-1C-00-00-F0", end: "025d1c0000ff" }];
-    await using bed = await InspectionBed.start({
+    await using fixture = await InspectionFixture.start({
       pools: { default: { ranges, exclusions } },
       claims: [
         claimOf(mac(0), [owner("mine", "a")]),
@@ -37,23 +37,23 @@ describe("the questions of inspection", () => {
       ],
       machines: [vmOf("mine", "a", [mac(0)])],
     });
-    const pool = views.poolViewSchema.parse(bed.inspector.pool("default", true));
+    const pool = views.poolViewSchema.parse(fixture.inspector.pool("default", true));
     expect(pool).toMatchObject({ capacity: 248, used: 3, pending: 1, quarantined: 1, outOfRange: 1 });
     expect(pool.ranges).toMatchObject([
       { first: "02:5d:1c:00:00:00", last: "02:5d:1c:00:00:ef", capacity: 240, used: 2, pending: 1, quarantined: 0 },
       { first: "02:5d:1c:00:10:00", capacity: 8, used: 1, free: 7, quarantined: 1 },
     ]);
     expect(pool.exclusions).toEqual(["02:5d:1c:00:00:f0-02:5d:1c:00:00:ff"]);
-    expect(problemOf(() => bed.inspector.pool("defualt", true)).view).toMatchObject({
+    expect(problemOf(() => fixture.inspector.pool("defualt", true)).view).toMatchObject({
       code: "MACPOOL_NOT_FOUND",
       didYouMean: "default",
     });
-    expect(problemOf(() => bed.inspector.pool("defualt", false)).view).not.toHaveProperty("didYouMean");
+    expect(problemOf(() => fixture.inspector.pool("defualt", false)).view).not.toHaveProperty("didYouMean");
   });
 
   it("tell nobody what he may not see", async () => {
     const [own, foreign] = [vmOf("mine", "web", [mac(5)]), vmOf("other", "secret", [mac(5)])];
-    await using bed = await InspectionBed.start({
+    await using fixture = await InspectionFixture.start({
       pools: { default: RANGE },
       namespaces: NAMESPACES,
       claims: [
@@ -64,7 +64,7 @@ describe("the questions of inspection", () => {
       instances: [instanceOf(own, "node-a"), instanceOf(foreign, "node-b")],
       pods: [],
     });
-    const { inspector } = bed;
+    const { inspector } = fixture;
     const told = [
       pageOf(inspector, { limit: 10 }, MINE),
       pageOf(inspector, { limit: 10, search: "hidden" }, MINE),
@@ -90,12 +90,16 @@ describe("the questions of inspection", () => {
 
   it("tell in a namespace whether adoption has ended, and no pool or number of the cluster", async () => {
     const adopted = { status: "False", message: "3 of 4711 objects are adopted." } as const;
-    await using bed = await InspectionBed.start({ pools: { "secret-pool": RANGE }, namespaces: NAMESPACES, adopted });
-    const whole = await bed.inspector.consistency(undefined, EVERYTHING);
+    await using fixture = await InspectionFixture.start({
+      pools: { "secret-pool": RANGE },
+      namespaces: NAMESPACES,
+      adopted,
+    });
+    const whole = await fixture.inspector.consistency(undefined, EVERYTHING);
     expect(whole.adoption).toEqual({ ended: false, message: "MACPool secret-pool: 3 of 4711 objects are adopted." });
     for (const own of [
-      await bed.inspector.consistency(undefined, MINE),
-      await bed.inspector.consistency("mine", EVERYTHING),
+      await fixture.inspector.consistency(undefined, MINE),
+      await fixture.inspector.consistency("mine", EVERYTHING),
     ]) {
       expect(own.adoption).toEqual({ ended: false, message: "Adoption has not ended yet." });
       expect(JSON.stringify(own)).not.toMatch(/secret-pool|4711/);
@@ -108,9 +112,9 @@ describe("the questions of inspection", () => {
       claimOf(mac(0xac), [owner("other", "db")]),
       claimOf(mac(0xad), [], { phase: "Quarantined" }),
     ];
-    await using bed = await InspectionBed.start({ pools: { default: RANGE }, claims });
+    await using fixture = await InspectionFixture.start({ pools: { default: RANGE }, claims });
     const found = (filter: object): readonly string[] =>
-      pageOf(bed.inspector, { limit: 10, ...filter }, EVERYTHING).items.map(({ mac: text }) => text.slice(-2));
+      pageOf(fixture.inspector, { limit: 10, ...filter }, EVERYTHING).items.map(({ mac: text }) => text.slice(-2));
     expect(found({ search: "WEB" })).toEqual(["ab"]);
     expect(found({ search: "other" })).toEqual(["ac"]);
     expect(found({ search: "00:AC" })).toEqual(["ac"]);
@@ -129,8 +133,8 @@ describe("the questions of inspection", () => {
     let nowMs = Date.now();
     const clock = { ...systemClock, now: () => nowMs, after: systemClock.after.bind(systemClock) };
     const claims = Array.from({ length: 5 }, (_, at) => claimOf(mac(at), [owner("mine", `vm-${at}`)]));
-    await using bed = await InspectionBed.start({ pools: { default: RANGE }, claims, clock: clock as never });
-    const page = (filter: object) => pageOf(bed.inspector, { limit: 2, ...filter }, EVERYTHING);
+    await using fixture = await InspectionFixture.start({ pools: { default: RANGE }, claims, clock: clock as never });
+    const page = (filter: object) => pageOf(fixture.inspector, { limit: 2, ...filter }, EVERYTHING);
     const { continue: token } = page({});
     expect(page({ continue: token }).items.map(({ mac: text }) => text.slice(-1))).toEqual(["2", "3"]);
     expect(page({ continue: page({ continue: token }).continue })).not.toHaveProperty("continue");
@@ -151,22 +155,26 @@ describe("the questions of inspection", () => {
     const namespaces = { mine: {}, left: { [VM_WEBHOOK]: "ignore" } };
     const claims = [claimOf(mac(1), [owner("mine", "web")])];
     const machines = [vmOf("mine", "web", [mac(1)]), vmOf("mine", "late", [mac(2)])];
-    await using bed = await InspectionBed.start({ pools: { default: RANGE }, namespaces, claims, machines });
+    await using fixture = await InspectionFixture.start({ pools: { default: RANGE }, namespaces, claims, machines });
     const check = (offset: number, namespace = "mine") =>
-      views.checkViewSchema.parse(bed.inspector.check(formatMac(mac(offset)), namespace, EVERYTHING));
+      views.checkViewSchema.parse(fixture.inspector.check(formatMac(mac(offset)), namespace, EVERYTHING));
     expect(check(1)).toMatchObject({ accepted: false, code: "MACPOOL_CONFLICT", holders: [{ name: "web" }] });
     expect(check(2)).toMatchObject({ accepted: false, code: "MACPOOL_CONFLICT", holders: [{ name: "late" }] });
     expect(check(3)).toMatchObject({ accepted: true, pool: "default", inRange: true, holders: [] });
     expect(check(1, "left")).toMatchObject({ accepted: true, message: expect.stringContaining("does not manage") });
     expect(check(1, "nowhere")).toMatchObject({ accepted: false, code: "MACPOOL_NO_NAMESPACE" });
-    expect(bed.inspector.check("01:00:00:00:00:01", "mine", EVERYTHING)).toMatchObject({ code: "MACPOOL_INVALID_MAC" });
-    expect(bed.inspector.check("02:00:00:00:00:00", "mine", EVERYTHING).message).toContain("KubeVirt gives it to the");
+    expect(fixture.inspector.check("01:00:00:00:00:01", "mine", EVERYTHING)).toMatchObject({
+      code: "MACPOOL_INVALID_MAC",
+    });
+    expect(fixture.inspector.check("02:00:00:00:00:00", "mine", EVERYTHING).message).toContain(
+      "KubeVirt gives it to the",
+    );
   });
 
   it("name nodes and their interfaces only to who may see the whole cluster", async () => {
-    await using bed = await InspectionBed.start({ pools: { default: RANGE }, namespaces: NAMESPACES });
-    bed.caches.index.setNode("node-a", new Map([[mac(9), "eno1"]]));
-    const [whole, own] = [EVERYTHING, MINE].map((scope) => bed.inspector.check(formatMac(mac(9)), "mine", scope));
+    await using fixture = await InspectionFixture.start({ pools: { default: RANGE }, namespaces: NAMESPACES });
+    fixture.caches.index.setNode("node-a", new Map([[mac(9), "eno1"]]));
+    const [whole, own] = [EVERYTHING, MINE].map((scope) => fixture.inspector.check(formatMac(mac(9)), "mine", scope));
     expect(whole).toMatchObject({ accepted: true, hostAddress: "interface eno1 of node node-a" });
     expect(whole?.message).toContain("eno1");
     expect(own).toMatchObject({ accepted: true, hostAddress: "an interface of a node" });
@@ -176,21 +184,21 @@ describe("the questions of inspection", () => {
 
   it("rest the days until a pool is full on what admission gave out, not on what was adopted", async () => {
     const clock = new ManualClock();
-    await using bed = await InspectionBed.start({ pools: { default: RANGE }, clock });
+    await using fixture = await InspectionFixture.start({ pools: { default: RANGE }, clock });
     for (let at = 0; at < 40; at++) {
       const origin = at % 2 === 0 ? "explicit" : "observed";
-      await bed.objects.tell("ADDED", "virtualmachines", vmOf("mine", `old-${at}`, [mac(at)]));
-      await bed.objects.tell("ADDED", "macclaims", claimOf(mac(at), [owner("mine", `old-${at}`)], { origin }));
+      await fixture.objects.tell("ADDED", "virtualmachines", vmOf("mine", `old-${at}`, [mac(at)]));
+      await fixture.objects.tell("ADDED", "macclaims", claimOf(mac(at), [owner("mine", `old-${at}`)], { origin }));
     }
     const admitted = (number: number) => claimOf(mac(number), [owner("mine", `new-${number}`)]);
     const object = (number: number) => vmOf("mine", `new-${number}`, [mac(number)]);
-    await bed.objects.tell("ADDED", "macclaims", admitted(50));
-    await bed.objects.tell("ADDED", "virtualmachines", object(50));
+    await fixture.objects.tell("ADDED", "macclaims", admitted(50));
+    await fixture.objects.tell("ADDED", "virtualmachines", object(50));
     // The watch of VMs may be the faster one.
-    await bed.objects.tell("ADDED", "virtualmachines", object(51));
-    await bed.objects.tell("ADDED", "macclaims", admitted(51));
+    await fixture.objects.tell("ADDED", "virtualmachines", object(51));
+    await fixture.objects.tell("ADDED", "macclaims", admitted(51));
     await clock.advance(24 * 3_600_000);
-    const { used, rate, daysToFull } = bed.inspector.pool("default", true);
+    const { used, rate, daysToFull } = fixture.inspector.pool("default", true);
     expect(used).toBe(42);
     expect(rate).toMatchObject({ allocationsPerDay: 2, releasesPerDay: 0 });
     expect(daysToFull.reason).toBe("From 2 allocations and 0 releases in 24 h.");
@@ -198,15 +206,15 @@ describe("the questions of inspection", () => {
 
   it("say which namespaces are managed, and by which label", async () => {
     const namespaces = { default: {}, left: { [VM_WEBHOOK]: "ignore" }, "kube-system": {}, core: { runlevel: "0" } };
-    await using bed = await InspectionBed.start({ pools: { default: RANGE }, namespaces });
-    const { items } = bed.inspector.namespacesIn(undefined, EVERYTHING);
+    await using fixture = await InspectionFixture.start({ pools: { default: RANGE }, namespaces });
+    const { items } = fixture.inspector.namespacesIn(undefined, EVERYTHING);
     expect(items.map(({ name, vms, because }) => [name, vms, because.vms])).toEqual([
       ["core", false, "label runlevel=0"],
       ["default", true, `no label ${VM_WEBHOOK}`],
       ["kube-system", false, "the namespace of the MAC pool and kube-system are never managed"],
       ["left", false, `label ${VM_WEBHOOK}=ignore`],
     ]);
-    expect(problemOf(() => bed.inspector.namespacesIn("defalt", EVERYTHING)).view.didYouMean).toBe("default");
+    expect(problemOf(() => fixture.inspector.namespacesIn("defalt", EVERYTHING)).view.didYouMean).toBe("default");
   });
 
   it("find claims without an owner, owners without a claim, and what waits too long", async () => {
@@ -217,14 +225,14 @@ describe("the questions of inspection", () => {
     ];
     const gone = vmOf("mine", "gone", [mac(1)]);
     const machines = [gone, vmOf("mine", "web", [mac(2)]), vmOf("other", "unclaimed", [mac(4)])];
-    await using bed = await InspectionBed.start({
+    await using fixture = await InspectionFixture.start({
       pools: { default: RANGE },
       namespaces: NAMESPACES,
       claims,
       machines,
     });
-    await bed.objects.tell("DELETED", "virtualmachines", gone);
-    const whole = views.consistencyViewSchema.parse(await bed.inspector.consistency(undefined, EVERYTHING));
+    await fixture.objects.tell("DELETED", "virtualmachines", gone);
+    const whole = views.consistencyViewSchema.parse(await fixture.inspector.consistency(undefined, EVERYTHING));
     const told = whole.findings.map(({ code, mac: text, owner: by }) => [code, text?.slice(-1), by?.name]);
     expect(told).toEqual([
       ["ADOPTION_RUNS", undefined, undefined],
@@ -233,7 +241,7 @@ describe("the questions of inspection", () => {
       ["OWNER_WITHOUT_CLAIM", "4", "unclaimed"],
     ]);
     expect(whole).toMatchObject({ total: 4, leader: { identity: "one" }, replicas: [{ name: "one", answers: true }] });
-    const own = await bed.inspector.consistency(undefined, MINE);
+    const own = await fixture.inspector.consistency(undefined, MINE);
     expect(own.findings.map(({ code }) => code)).toEqual(["CLAIM_WITHOUT_OWNER", "CLAIM_WAITS"]);
     expect(own).toMatchObject({ leader: null, replicas: [], caches: [] });
   });
@@ -259,8 +267,8 @@ describe("the questions of inspection", () => {
       launcher("web-3", "", "Succeeded"),
       launcher("web-4", "{", "Running"),
     ];
-    await using bed = await InspectionBed.start({ pools: { default: RANGE }, namespaces: NAMESPACES, pods });
-    const { findings } = await bed.inspector.consistency("mine", EVERYTHING);
+    await using fixture = await InspectionFixture.start({ pools: { default: RANGE }, namespaces: NAMESPACES, pods });
+    const { findings } = await fixture.inspector.consistency("mine", EVERYTHING);
     expect(findings).toMatchObject([
       { code: "INTERFACE_LEFT_BEHIND", owner: { kind: "Pod", namespace: "mine", name: "web-1" } },
     ]);
@@ -272,14 +280,18 @@ describe("the questions of inspection", () => {
     const vm = vmOf("mine", "web", [mac(1)]);
     const machine = { ...vm, metadata: { ...vm.metadata, creationTimestamp: "2026-01-01T00:00:01Z" } };
     const claim = claimOf(mac(1), [owner("mine", "web", { since: "2026-01-01T00:00:01.500Z" })]);
-    await using bed = await InspectionBed.start({ pools: { default: RANGE }, claims: [claim], machines: [machine] });
-    const before = await bed.inspector.owner(ref, EVERYTHING);
+    await using fixture = await InspectionFixture.start({
+      pools: { default: RANGE },
+      claims: [claim],
+      machines: [machine],
+    });
+    const before = await fixture.inspector.owner(ref, EVERYTHING);
     expect(before.story.map(({ what }) => what)).toEqual(["allocated", "created"]);
-    await bed.objects.tell("DELETED", "macclaims", claim);
-    const story = views.ownerStoryViewSchema.parse(await bed.inspector.owner(ref, EVERYTHING));
+    await fixture.objects.tell("DELETED", "macclaims", claim);
+    const story = views.ownerStoryViewSchema.parse(await fixture.inspector.owner(ref, EVERYTHING));
     expect(story.story.map(({ what }) => what)).toEqual(["released", "created"]);
     expect(story.interfaces).toEqual([{ interface: "a", mac: formatMac(mac(1)), network: "multus br1-net" }]);
-    await expect(bed.inspector.owner({ ...ref, name: "wbe" }, EVERYTHING)).rejects.toThrow(
+    await expect(fixture.inspector.owner({ ...ref, name: "wbe" }, EVERYTHING)).rejects.toThrow(
       "There is no VirtualMachine",
     );
   });

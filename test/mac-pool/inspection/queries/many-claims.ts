@@ -2,7 +2,7 @@ import { formatMac, type Mac } from "../../../../src/api/mac.ts";
 import { conflict } from "../../../../src/mac-pool/claims/refusals.ts";
 import type { DenialLog } from "../../../../src/mac-pool/inspection/queries/denials.ts";
 import { Random } from "../../../support/random.ts";
-import { claimOf, FIRST, type InspectionBedOptions, instanceOf, owner, vmOf } from "../inspection-bed.ts";
+import { claimOf, FIRST, type InspectionFixtureOptions, instanceOf, owner, vmOf } from "../inspection-fixture.ts";
 
 /** A cluster with many VMs of two interfaces, in a hundred namespaces; the same for the same number of claims. */
 
@@ -24,7 +24,7 @@ export function manyMacs(count: number): Mac[] {
 }
 
 /** `COLLISIONS` of the VMs run, each beside a VMI with the same addresses. */
-export function manyClaims(macs: readonly Mac[]): InspectionBedOptions {
+export function manyClaims(macs: readonly Mac[]): InspectionFixtureOptions {
   const namespaces = Object.fromEntries(Array.from({ length: NAMESPACES }, (_, at) => [`tenant-${at}`, {}]));
   const macsOf = (vm: number): readonly Mac[] => macs.slice(vm * NICS, (vm + 1) * NICS);
   const machines = Array.from({ length: macs.length / NICS }, (_, vm) => vmOf(...nameOf(vm), macsOf(vm)));

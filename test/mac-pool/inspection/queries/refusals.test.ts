@@ -6,8 +6,8 @@ import { OPERATIONS } from "../../../../src/mac-pool/inspection/rest/operations.
 import { readParameters } from "../../../../src/mac-pool/inspection/rest/parameters.ts";
 import { Problem } from "../../../../src/mac-pool/inspection/rest/problem.ts";
 import type { RestAnswer } from "../../rest-client.ts";
-import { claimOf, FIRST, owner } from "../inspection-bed.ts";
-import { OTHER_REPLICA, RestBed } from "../rest/rest-bed.ts";
+import { claimOf, FIRST, owner } from "../inspection-fixture.ts";
+import { OTHER_REPLICA, RestFixture } from "../rest/rest-fixture.ts";
 
 const POOLS = { default: { ranges: [{ start: "02:5d:1c:00:00:00", end: "02:5d:1c:00:00:ff" }] } };
 /** What a user may ask at once. */
@@ -36,8 +36,8 @@ function refusalOf(schema: z.ZodType, value: unknown): Problem["view"] | undefin
 
 describe("what inspection refuses", () => {
   it("is a problem with a code of its own, whatever was asked", async () => {
-    await using bed = await RestBed.start({ pools: POOLS });
-    bed.rights.set("viewer", "cluster");
+    await using fixture = await RestFixture.start({ pools: POOLS });
+    fixture.rights.set("viewer", "cluster");
     for (const [path, status, code] of [
       ["/api/v1/nothing", 404, "MACPOOL_UNKNOWN_PATH"],
       ["/nothing", 404, "MACPOOL_UNKNOWN_PATH"],
@@ -49,14 +49,14 @@ describe("what inspection refuses", () => {
       ["/api/v1/pools/%00", 400, "MACPOOL_BAD_REQUEST"],
       ["/api/v1/pools/none", 404, "MACPOOL_NOT_FOUND"],
     ] as const) {
-      expect([path, ...codeOf(await bed.get(path, "viewer"))]).toEqual([path, status, code]);
+      expect([path, ...codeOf(await fixture.get(path, "viewer"))]).toEqual([path, status, code]);
     }
     for (const method of ["POST", "DELETE", "PUT", "PATCH", "OPTIONS"]) {
-      const refused = await bed.send(method, "/api/v1/claims", "viewer");
+      const refused = await fixture.send(method, "/api/v1/claims", "viewer");
       expect(codeOf(refused)).toEqual([405, "MACPOOL_METHOD_NOT_ALLOWED"]);
       expect(refused.headers.allow).toBe("GET");
     }
-    expect(codeOf(await bed.get(`/api/v1/pools/${LONG}`, "viewer"))[0]).not.toBe(500);
+    expect(codeOf(await fixture.get(`/api/v1/pools/${LONG}`, "viewer"))[0]).not.toBe(500);
   });
 
   it("is told of each parameter in words of its own: which one, what is wrong, what to write instead", () => {
@@ -93,9 +93,9 @@ describe("what inspection refuses", () => {
   });
 
   it("names a parameter that is there twice, is empty, is too long, or is missing", async () => {
-    await using bed = await RestBed.start({ pools: POOLS });
-    bed.rights.set("viewer", "cluster");
-    const detailOf = async (path: string): Promise<string> => (await bed.get(path, "viewer")).body.detail;
+    await using fixture = await RestFixture.start({ pools: POOLS });
+    fixture.rights.set("viewer", "cluster");
+    const detailOf = async (path: string): Promise<string> => (await fixture.get(path, "viewer")).body.detail;
     expect(await detailOf("/api/v1/claims?namespace=a&namespace=b")).toBe(
       'Parameter "namespace" is there more than once: write it once.',
     );
@@ -110,44 +110,44 @@ describe("what inspection refuses", () => {
   });
 
   it("is a user who asks too often, and nobody else", async () => {
-    await using bed = await RestBed.start({ pools: POOLS });
-    for (const reader of ["quick", "calm", OTHER_REPLICA]) bed.rights.set(reader, "cluster");
-    const ask = (reader: string) => bed.get("/api/v1/status", reader);
-    await bed.exhaust("quick", BURST - 1);
+    await using fixture = await RestFixture.start({ pools: POOLS });
+    for (const reader of ["quick", "calm", OTHER_REPLICA]) fixture.rights.set(reader, "cluster");
+    const ask = (reader: string) => fixture.get("/api/v1/status", reader);
+    await fixture.exhaust("quick", BURST - 1);
     expect((await ask("quick")).status).toBe(200);
     const refused = await ask("quick");
     expect(codeOf(refused)).toEqual([429, "MACPOOL_TOO_MANY_QUESTIONS"]);
     expect(refused.headers["retry-after"]).toBe("1");
     expect((await ask("calm")).status).toBe(200);
-    await bed.exhaust(OTHER_REPLICA, 2 * BURST);
+    await fixture.exhaust(OTHER_REPLICA, 2 * BURST);
     expect((await ask(OTHER_REPLICA)).status).toBe(200);
-    await bed.clock.advance(1_000);
+    await fixture.clock.advance(1_000);
     expect((await ask("quick")).status).toBe(200);
   });
 
   it("has no tag, and is told to who has an answer of before", async () => {
     const claims = [0, 1, 2].map((at) => claimOf((FIRST + at) as typeof FIRST, [owner("mine", `vm-${at}`)]));
-    await using bed = await RestBed.start({ pools: POOLS, namespaces: { mine: {} }, claims });
-    bed.rights.set("viewer", "cluster");
-    bed.rights.set("tenant", ["mine"]);
-    const first = await bed.get("/api/v1/claims?limit=1", "viewer");
+    await using fixture = await RestFixture.start({ pools: POOLS, namespaces: { mine: {} }, claims });
+    fixture.rights.set("viewer", "cluster");
+    fixture.rights.set("tenant", ["mine"]);
+    const first = await fixture.get("/api/v1/claims?limit=1", "viewer");
     const next = `/api/v1/claims?limit=1&continue=${first.body.continue}`;
-    const { headers } = await bed.get(next, "viewer");
+    const { headers } = await fixture.get(next, "viewer");
     const known = { "if-none-match": String(headers.etag) };
-    expect((await bed.get(next, "viewer", known)).status).toBe(304);
-    expect((await bed.get(next, "viewer", { "if-none-match": `"other", W/${headers.etag}` })).status).toBe(304);
-    await bed.clock.advance(6 * 60_000);
-    const expired = await bed.get(next, "viewer", known);
+    expect((await fixture.get(next, "viewer", known)).status).toBe(304);
+    expect((await fixture.get(next, "viewer", { "if-none-match": `"other", W/${headers.etag}` })).status).toBe(304);
+    await fixture.clock.advance(6 * 60_000);
+    const expired = await fixture.get(next, "viewer", known);
     expect(codeOf(expired)).toEqual([410, "MACPOOL_EXPIRED"]);
     for (const path of [next, "/api/v1/claims/02:00:00:00:00:99", "/api/v1/pools/default/map?cells=0"]) {
-      const refused = await bed.get(path, "viewer");
+      const refused = await fixture.get(path, "viewer");
       expect(refused.status).toBeGreaterThanOrEqual(400);
       expect(refused.headers.etag).toBeUndefined();
     }
-    const own = await bed.get("/api/v1/claims?namespace=mine", "tenant");
-    const all = await bed.get("/api/v1/claims?namespace=mine", "viewer");
+    const own = await fixture.get("/api/v1/claims?namespace=mine", "tenant");
+    const all = await fixture.get("/api/v1/claims?namespace=mine", "viewer");
     expect(own.headers.etag).not.toBe(all.headers.etag);
     const foreign = { "if-none-match": String(all.headers.etag) };
-    expect((await bed.get("/api/v1/claims?namespace=mine", "tenant", foreign)).status).toBe(200);
+    expect((await fixture.get("/api/v1/claims?namespace=mine", "tenant", foreign)).status).toBe(200);
   });
 });

@@ -11,7 +11,7 @@ import { eventually } from "../../../support/eventually.ts";
 import * as rights from "../../../support/rights.ts";
 import { issueToken } from "../../account.ts";
 import { machine, macsOf } from "../../machines.ts";
-import { PoolBed } from "../../pool-bed.ts";
+import { PoolFixture } from "../../pool-fixture.ts";
 import { EventWatch, restGet, type Sender } from "../../rest-client.ts";
 
 const OUTSIDE = "02:00:00:00:00:01";
@@ -31,22 +31,22 @@ const MATRIX = [
 ] as const;
 
 describe("who may ask what, on a real API server", () => {
-  let bed: PoolBed;
+  let fixture: PoolFixture;
   let vm: KubeObject;
   const senders = new Map<string, Sender>();
 
   beforeAll(async () => {
     const controlPlane = await startControlPlane();
-    bed = await PoolBed.start({ controlPlane });
-    await bed.startReplica("one");
-    await bed.createPool("default", { ranges: [{ start: "02:5d:1c:00:00:00", end: "02:5d:1c:00:00:ff" }] });
-    await bed.registerWebhooks();
-    await bed.admin.create(RESOURCES.namespaces, { metadata: { name: "elsewhere" } });
-    vm = await bed.admin.create(KINDS.virtualMachines, machine("web", "default", [{ name: "a" }]));
+    fixture = await PoolFixture.start({ controlPlane });
+    await fixture.startReplica("one");
+    await fixture.createPool("default", { ranges: [{ start: "02:5d:1c:00:00:00", end: "02:5d:1c:00:00:ff" }] });
+    await fixture.registerWebhooks();
+    await fixture.admin.create(RESOURCES.namespaces, { metadata: { name: "elsewhere" } });
+    vm = await fixture.admin.create(KINDS.virtualMachines, machine("web", "default", [{ name: "a" }]));
     const other = machine("secret", "elsewhere", [{ name: "a", macAddress: OUTSIDE }]);
-    await bed.admin.create(KINDS.virtualMachines, other);
+    await fixture.admin.create(KINDS.virtualMachines, other);
     const thief = machine("thief", "default", [{ name: "a", macAddress: OUTSIDE }]);
-    await expect(bed.admin.create(KINDS.virtualMachines, thief)).rejects.toThrow("is in use by");
+    await expect(fixture.admin.create(KINDS.virtualMachines, thief)).rejects.toThrow("is in use by");
     const viewer = await account("viewer", "kubemacpool-view", "cluster");
     const foreign = await Authority.create("another authority");
     const admins = { commonName: "boss", groups: ["system:masters"], usage: ["client"] } as const;
@@ -69,18 +69,19 @@ describe("who may ask what, on a real API server", () => {
     await eventually("the replica knows the claims", async () => (await bound()) === 2);
   }, 120_000);
   afterAll(async () => {
-    await bed?.[Symbol.asyncDispose]();
+    await fixture?.[Symbol.asyncDispose]();
   });
 
-  const get = (who: string, path: string) => restGet(bed, "one", path, senders.get(who));
+  const get = (who: string, path: string) => restGet(fixture, "one", path, senders.get(who));
 
   /** Token of a new account that has the role in a namespace or the cluster. */
   async function account(name: string, role?: string, where?: string): Promise<string> {
     const ref = { name, namespace: "default" };
-    await bed.admin.create(RESOURCES.serviceAccounts, { metadata: ref });
+    await fixture.admin.create(RESOURCES.serviceAccounts, { metadata: ref });
     const namespace = where === "cluster" ? undefined : where;
-    if (where !== undefined) await rights.bindClusterRole(bed.admin, role ?? "", rights.account(name), { namespace });
-    return issueToken(bed.admin, ref);
+    if (where !== undefined)
+      await rights.bindClusterRole(fixture.admin, role ?? "", rights.account(name), { namespace });
+    return issueToken(fixture.admin, ref);
   }
 
   /** The same token as the API server would have signed it two hours ago for one hour. */
@@ -88,7 +89,7 @@ describe("who may ask what, on a real API server", () => {
     const [, payload = ""] = token.split(".");
     const claims = JSON.parse(Buffer.from(payload, "base64url").toString());
     const now = Math.floor(Date.now() / 1000);
-    const key = createPrivateKey(await readFile(join(bed.controlPlane.directory, "pki", "tokens.key")));
+    const key = createPrivateKey(await readFile(join(fixture.controlPlane.directory, "pki", "tokens.key")));
     const isElliptic = key.asymmetricKeyType === "ec";
     const encode = (part: object): string => Buffer.from(JSON.stringify(part)).toString("base64url");
     const times = { iat: now - 7_200, nbf: now - 7_200, exp: now - 3_600 };
@@ -99,8 +100,8 @@ describe("who may ask what, on a real API server", () => {
 
   /** How a watch is answered, which has no end. */
   async function statusOfWatch(who: string, path: string): Promise<number> {
-    const ca = bed.controlPlane.authority.certificate;
-    using watch = new EventWatch(bed.inspectionUrl("one"), ca, path, senders.get(who) ?? {});
+    const ca = fixture.controlPlane.authority.certificate;
+    using watch = new EventWatch(fixture.inspectionUrl("one"), ca, path, senders.get(who) ?? {});
     await eventually(`the answer to ${path}`, () => watch.status !== 0);
     return watch.status;
   }
@@ -168,10 +169,10 @@ describe("who may ask what, on a real API server", () => {
   it("says who asks by the header that proxies pass on, which counts before the other", async () => {
     const token = senders.get("a viewer of the cluster")?.token ?? "";
     const headers = { "macpool-authorization": `Bearer ${token}` };
-    expect((await restGet(bed, "one", "/api/v1/pools", { headers })).status).toBe(200);
-    expect((await restGet(bed, "one", "/api/v1/pools", { token: "wrong", headers })).status).toBe(200);
+    expect((await restGet(fixture, "one", "/api/v1/pools", { headers })).status).toBe(200);
+    expect((await restGet(fixture, "one", "/api/v1/pools", { token: "wrong", headers })).status).toBe(200);
     const wrong = { "macpool-authorization": "Bearer wrong" };
-    expect((await restGet(bed, "one", "/api/v1/pools", { token, headers: wrong })).status).toBe(401);
+    expect((await restGet(fixture, "one", "/api/v1/pools", { token, headers: wrong })).status).toBe(401);
   });
 
   it("tells the viewer of a namespace no name of another one", async () => {
@@ -268,11 +269,11 @@ describe("who may ask what, on a real API server", () => {
   it("answers 304 while nothing has changed", async () => {
     const { headers } = await get("a viewer of the cluster", "/api/v1/claims");
     const sender = { ...senders.get("a viewer of the cluster"), headers: { "if-none-match": String(headers.etag) } };
-    expect((await restGet(bed, "one", "/api/v1/claims", sender)).status).toBe(304);
-    await bed.admin.create(KINDS.virtualMachines, machine("more", "default", [{ name: "a" }]));
+    expect((await restGet(fixture, "one", "/api/v1/claims", sender)).status).toBe(304);
+    await fixture.admin.create(KINDS.virtualMachines, machine("more", "default", [{ name: "a" }]));
     await eventually(
       "another answer",
-      async () => (await restGet(bed, "one", "/api/v1/claims", sender)).status === 200,
+      async () => (await restGet(fixture, "one", "/api/v1/claims", sender)).status === 200,
     );
   });
 });

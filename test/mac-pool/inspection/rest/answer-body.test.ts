@@ -14,7 +14,7 @@ class Response extends EventEmitter {
 }
 
 /** A timer that ends when `pass` is called. */
-function bed() {
+function fixture() {
   let end = (): void => {};
   const after = (_ms: number, callback: () => void): (() => void) => {
     end = callback;
@@ -31,7 +31,7 @@ const written = (text = "{}"): WrittenAnswer =>
 const isReleased = ({ buffer }: Buffer<ArrayBuffer>): boolean => buffer.byteLength === 0;
 
 it("gives an answer back when its time is over and its last reader has gone, in either order", async () => {
-  const { shared, pass } = bed();
+  const { shared, pass } = fixture();
   const answer = written();
   shared.add("map", answer);
   expect(shared.find("map")).toBe(answer);

@@ -1,7 +1,7 @@
 import { EventEmitter } from "node:events";
 import { describe, expect, it } from "vitest";
 import { AnswerPlaces } from "../../../../src/mac-pool/inspection/rest/rest.ts";
-import { RestBed } from "./rest-bed.ts";
+import { RestFixture } from "./rest-fixture.ts";
 
 const POOLS = { default: { ranges: [{ start: "02:5d:1c:00:00:00", end: "02:5d:1c:00:00:ff" }] } };
 
@@ -19,12 +19,12 @@ describe("places for answers", () => {
   });
 
   it("are not taken by strangers, who wait to be told that nobody knows them", async () => {
-    await using bed = await RestBed.start({ pools: POOLS });
-    bed.rights.set("viewer", "cluster");
-    const strangers = Array.from({ length: 64 }, (_, at) => bed.get("/api/v1/pools", `stranger-${at}`));
-    await bed.waitingStrangers(64);
-    expect((await bed.get("/api/v1/pools", "viewer")).status).toBe(200);
-    bed.refuseStrangers();
+    await using fixture = await RestFixture.start({ pools: POOLS });
+    fixture.rights.set("viewer", "cluster");
+    const strangers = Array.from({ length: 64 }, (_, at) => fixture.get("/api/v1/pools", `stranger-${at}`));
+    await fixture.waitingStrangers(64);
+    expect((await fixture.get("/api/v1/pools", "viewer")).status).toBe(200);
+    fixture.refuseStrangers();
     expect(new Set((await Promise.all(strangers)).map(({ status }) => status))).toEqual(new Set([401]));
   });
 });

@@ -5,7 +5,7 @@ import { readPage, routePage } from "../../../../src/mac-pool/inspection/rest/pa
 import { ReaderAccess } from "../../../../src/mac-pool/inspection/rest/reader-access.ts";
 import { routeInspection } from "../../../../src/mac-pool/inspection/rest/rest.ts";
 import { writePage } from "../../../../src/web/build/build.ts";
-import type { InspectionBed } from "../inspection-bed.ts";
+import type { InspectionFixture } from "../inspection-fixture.ts";
 
 /**
  * The REST interface and the page on loopback, over caches that no API server fills. Whoever sends a
@@ -18,9 +18,9 @@ export class InspectionServer implements AsyncDisposable {
     this.#server = server;
   }
 
-  /** By HTTPS when `tls` is given. Ends without the bed. */
+  /** By HTTPS when `tls` is given. Ends without the fixture. */
   static async start(
-    { inspector }: InspectionBed,
+    { inspector }: InspectionFixture,
     { tls, username }: Pick<HttpServerOptions, "tls"> & { readonly username?: string } = {},
   ): Promise<InspectionServer> {
     const server = new HttpServer({ port: 0, host: "127.0.0.1", ...(tls === undefined ? {} : { tls }) });

@@ -16,7 +16,7 @@ function pod(name: string) {
   };
 }
 
-function bedOf(answer: (replica: string) => unknown = (replica) => replica) {
+function fixtureOf(answer: (replica: string) => unknown = (replica) => replica) {
   const clock = new ManualClock();
   const asked: string[] = [];
   let lists = 0;
@@ -35,7 +35,7 @@ function bedOf(answer: (replica: string) => unknown = (replica) => replica) {
 
 describe("what the API server and other replicas are asked for readers", () => {
   it("is asked once for all who ask in the same moment", async () => {
-    const { clock, replicas, asked, lists } = bedOf();
+    const { clock, replicas, asked, lists } = fixtureOf();
     const paths = Array.from({ length: 20 }, (_, at) => `/asked?scope=${at % 10}`);
     const answers = await Promise.all(paths.map((path) => replicas.ask(path)));
     expect(answers.every(({ answers: [only] }) => only?.answer === "two")).toBe(true);
@@ -46,7 +46,7 @@ describe("what the API server and other replicas are asked for readers", () => {
   });
 
   it("is kept for the last few hundred questions, however many a reader makes up", async () => {
-    const { replicas, asked } = bedOf();
+    const { replicas, asked } = fixtureOf();
     const ask = (at: number) => replicas.ask(`/asked?scope=${at}`);
     for (let at = 0; at < 1_000; at++) await ask(at);
     await ask(999);
@@ -56,7 +56,7 @@ describe("what the API server and other replicas are asked for readers", () => {
   });
 
   it("is forgotten when nobody may be told it any more", async () => {
-    const { clock, replicas } = bedOf(() => new Array(MEGABYTE / 8).fill(0));
+    const { clock, replicas } = fixtureOf(() => new Array(MEGABYTE / 8).fill(0));
     const before = heldBytes();
     for (let at = 0; at < 100; at++) await replicas.ask(`/asked?scope=${at}`);
     expect(heldBytes() - before).toBeGreaterThan(90 * MEGABYTE);

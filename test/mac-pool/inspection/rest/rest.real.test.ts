@@ -18,7 +18,7 @@ import { Random } from "../../../support/random.ts";
 import { account, bindClusterRole } from "../../../support/rights.ts";
 import { issueToken } from "../../account.ts";
 import { machine } from "../../machines.ts";
-import { POOL_NAMESPACE, PoolBed } from "../../pool-bed.ts";
+import { POOL_NAMESPACE, PoolFixture } from "../../pool-fixture.ts";
 import { RestWatch, restGet } from "../../rest-client.ts";
 import { viewerToken } from "../../viewer-token.ts";
 
@@ -81,25 +81,25 @@ const PACED = ["--rate-limit", "28/s"];
 const available = await schemathesis(process.env);
 
 describe("inspection by two replicas on a real API server", () => {
-  let bed: PoolBed;
+  let fixture: PoolFixture;
   let token: string;
 
   beforeAll(async () => {
-    bed = await PoolBed.start();
-    await Promise.all([bed.startReplica("one"), bed.startReplica("two")]);
-    await bed.createPool(DEFAULT_MAC_POOL, { ranges: [{ start: "02:5d:1c:00:00:00", end: "02:5d:1c:00:0f:ff" }] });
-    await bed.registerWebhooks();
-    await bed.admin.create(RESOURCES.namespaces, { metadata: { name: "tenant" } });
-    token = await viewerToken(bed, "viewer", "cluster");
+    fixture = await PoolFixture.start();
+    await Promise.all([fixture.startReplica("one"), fixture.startReplica("two")]);
+    await fixture.createPool(DEFAULT_MAC_POOL, { ranges: [{ start: "02:5d:1c:00:00:00", end: "02:5d:1c:00:0f:ff" }] });
+    await fixture.registerWebhooks();
+    await fixture.admin.create(RESOURCES.namespaces, { metadata: { name: "tenant" } });
+    token = await viewerToken(fixture, "viewer", "cluster");
   }, 120_000);
   afterAll(async () => {
-    await bed?.[Symbol.asyncDispose]();
+    await fixture?.[Symbol.asyncDispose]();
   });
 
-  const get = (replica: string, path: string) => restGet(bed, replica, path, token);
+  const get = (replica: string, path: string) => restGet(fixture, replica, path, token);
 
   it("says after a random history what the MACClaims say, and tells a watch each change", async () => {
-    using watch = new RestWatch(bed, "one", "/api/v1/claims?watch=true", token);
+    using watch = new RestWatch(fixture, "one", "/api/v1/claims?watch=true", token);
     await eventually("the watch", () => watch.events.length > 0);
     expect(watch.events[0]?.type).toBe("RESET");
     const random = new Random(19);
@@ -107,18 +107,18 @@ describe("inspection by two replicas on a real API server", () => {
     for (let step = 0; step < STEPS; step++) {
       const at = Math.floor(random.next() * alive.length);
       if (alive.length > 3 && random.next() < 0.4) {
-        for (const ref of alive.splice(at, 1)) await bed.admin.delete(KINDS.virtualMachines, ref);
+        for (const ref of alive.splice(at, 1)) await fixture.admin.delete(KINDS.virtualMachines, ref);
         continue;
       }
       const ref = { namespace: NAMESPACES[step % 2] ?? "", name: `vm-${step}` };
       const macAddress = random.next() < 0.3 ? `02:5d:1c:00:10:${step.toString(16).padStart(2, "0")}` : undefined;
       const nics = [{ name: "a" }, { name: "b", ...(macAddress === undefined ? {} : { macAddress }) }];
-      await bed.admin.create(KINDS.virtualMachines, machine(ref.name, ref.namespace, nics));
+      await fixture.admin.create(KINDS.virtualMachines, machine(ref.name, ref.namespace, nics));
       alive.push(ref);
     }
     const wanted = async (): Promise<string[]> => {
       const phaseOf = (claim: MACClaim) => statusOf(claim).phase.replace("Allocated", "Bound");
-      return (await bed.claims()).map((one) => `${one.spec.mac} ${phaseOf(one)} ${one.status?.owner}`).sort();
+      return (await fixture.claims()).map((one) => `${one.spec.mac} ${phaseOf(one)} ${one.status?.owner}`).sort();
     };
     const told = async (replica: string): Promise<string[]> => {
       const lines: string[] = [];
@@ -138,7 +138,7 @@ describe("inspection by two replicas on a real API server", () => {
       });
     }
     for (const namespace of NAMESPACES) {
-      const own = (await bed.claims()).filter(({ status }) =>
+      const own = (await fixture.claims()).filter(({ status }) =>
         status?.owners.some((each) => each.namespace === namespace),
       );
       expect((await get("two", `/api/v1/claims?namespace=${namespace}`)).body.total).toBe(own.length);
@@ -156,37 +156,37 @@ describe("inspection by two replicas on a real API server", () => {
         if (type === "DELETED") known.delete(object?.mac ?? "");
         else if (object?.mac !== undefined) known.add(object.mac);
       }
-      return (await bed.claims()).every(({ spec }) => known.has(spec.mac));
+      return (await fixture.claims()).every(({ spec }) => known.has(spec.mac));
     });
   });
 
   it("resumes a watch where it was, and resets it at another replica", async () => {
-    using first = new RestWatch(bed, "one", "/api/v1/claims?watch=true", token);
+    using first = new RestWatch(fixture, "one", "/api/v1/claims?watch=true", token);
     await eventually("the watch", () => first.events.length > 0);
     const { id } = first.events[0] ?? { id: "" };
     first[Symbol.dispose]();
-    const missed = await bed.admin.create(KINDS.virtualMachines, machine("missed", "default", [{ name: "a" }]));
+    const missed = await fixture.admin.create(KINDS.virtualMachines, machine("missed", "default", [{ name: "a" }]));
     expect(missed.metadata.name).toBe("missed");
     await eventually(
       "the replica knows",
       async () => (await get("one", "/api/v1/claims?owner=missed")).body.total === 1,
     );
-    using again = new RestWatch(bed, "one", "/api/v1/claims?watch=true&owner=missed", token, id);
+    using again = new RestWatch(fixture, "one", "/api/v1/claims?watch=true&owner=missed", token, id);
     await eventually("what was missed", () => again.events.some(({ type }) => type === "ADDED"));
     expect(again.events.map(({ type }) => type)).not.toContain("RESET");
-    using other = new RestWatch(bed, "two", "/api/v1/claims?watch=true", token, id);
+    using other = new RestWatch(fixture, "two", "/api/v1/claims?watch=true", token, id);
     await eventually("the other replica", () => other.events.length > 0);
     expect(other.events[0]?.type).toBe("RESET");
   });
 
   it("merges what all replicas refused, and names one that does not answer", async () => {
-    const port = (name: string): number => Number(new URL(bed.inspectionUrl(name)).port);
+    const port = (name: string): number => Number(new URL(fixture.inspectionUrl(name)).port);
     for (const [name, containerPort] of [
       ["one", port("one")],
       ["two", port("two")],
       ["gone", 1],
     ] as const) {
-      await bed.admin.create(RESOURCES.pods, {
+      await fixture.admin.create(RESOURCES.pods, {
         metadata: { name, namespace: POOL_NAMESPACE, labels: { "control-plane": "mac-controller-manager" } },
         spec: {
           serviceAccountName: MANAGER_ACCOUNT,
@@ -195,15 +195,15 @@ describe("inspection by two replicas on a real API server", () => {
       } as never);
       const body = { status: { phase: "Running", podIP: "127.0.0.1", podIPs: [{ ip: "127.0.0.1" }] } };
       const ref = { name, namespace: POOL_NAMESPACE };
-      await bed.admin.patch(RESOURCES.pods, ref, { type: "merge", body }, { subresource: "status" });
+      await fixture.admin.patch(RESOURCES.pods, ref, { type: "merge", body }, { subresource: "status" });
     }
-    await bed.admin.create(
+    await fixture.admin.create(
       KINDS.virtualMachines,
       machine("owner", "default", [{ name: "a", macAddress: "02:00:00:00:00:09" }]),
     );
     const thief = (name: string) => machine(name, "tenant", [{ name: "a", macAddress: "02:00:00:00:00:09" }]);
     for (let i = 0; i < 8; i++) {
-      await expect(bed.admin.create(KINDS.virtualMachines, thief(`thief-${i}`))).rejects.toThrow("is in use by");
+      await expect(fixture.admin.create(KINDS.virtualMachines, thief(`thief-${i}`))).rejects.toThrow("is in use by");
     }
     for (const replica of ["one", "two"]) {
       await eventually(`all refusals at replica ${replica}`, async () => {
@@ -238,19 +238,26 @@ describe("inspection by two replicas on a real API server", () => {
         }
         const [schema, ca] = [join(folder, "openapi.json"), join(folder, "ca.crt")];
         await writeFile(schema, JSON.stringify(document));
-        await writeFile(ca, bed.controlPlane.authority.certificate);
+        await writeFile(ca, fixture.controlPlane.authority.certificate);
         const pool = { name: MANAGER_ACCOUNT, namespace: POOL_NAMESPACE };
         const itself = account(pool.name, pool.namespace);
-        await bindClusterRole(bed.admin, "kubemacpool-view", itself, { name: "the-pool-views" });
+        await bindClusterRole(fixture.admin, "kubemacpool-view", itself, { name: "the-pool-views" });
         const readers = [
           // Replicas ask each other as often as they like.
-          ["a reader of the cluster", await issueToken(bed.admin, pool), []],
-          ["a reader of a namespace", await viewerToken(bed, "tenant", { namespace: "tenant" }), PACED],
+          ["a reader of the cluster", await issueToken(fixture.admin, pool), []],
+          ["a reader of a namespace", await viewerToken(fixture, "tenant", { namespace: "tenant" }), PACED],
         ] as const;
         for (const [who, token, pace] of readers) {
           const { isFine, output } = await runSchemathesis(available ?? "", folder, [
             schema,
-            ...["--url", bed.inspectionUrl("one"), "--tls-verify", ca, "--header", `Authorization: Bearer ${token}`],
+            ...[
+              "--url",
+              fixture.inspectionUrl("one"),
+              "--tls-verify",
+              ca,
+              "--header",
+              `Authorization: Bearer ${token}`,
+            ],
             ...["--checks", CHECKS.join(","), "--phases", "examples,coverage,fuzzing"],
             ...["--seed", "19", "--warnings", "off", "--request-timeout", "20"],
             ...["--max-examples", String(EXAMPLES), ...pace],
@@ -260,7 +267,7 @@ describe("inspection by two replicas on a real API server", () => {
           expect(isFine ? "" : output).toBe("");
           expect(summary).toContain("Tested: 12");
           // Nor was it the rate that answered.
-          const { status } = await restGet(bed, "one", "/api/v1/claims?namespace=tenant", token);
+          const { status } = await restGet(fixture, "one", "/api/v1/claims?namespace=tenant", token);
           expect(status).toBe(200);
         }
       } finally {

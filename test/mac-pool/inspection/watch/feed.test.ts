@@ -5,7 +5,7 @@ import { heldBytes } from "../../../support/held-bytes.ts";
 
 const LOOK: Subscription<string> = { key: "all", eventOf: (object) => ({ type: "ADDED", object }) };
 
-class Bed {
+class Fixture {
   revision = 0;
   readonly calls: (() => void)[] = [];
   readonly after = (_ms: number, call: () => void): void => {
@@ -56,100 +56,100 @@ class Bed {
 
 describe("a feed of changes", () => {
   it("tells a new viewer to list, and then what changes", () => {
-    const bed = new Bed();
-    bed.add("before");
-    const { told } = bed.viewer();
-    bed.add("one");
-    bed.add("two");
-    bed.flush();
+    const fixture = new Fixture();
+    fixture.add("before");
+    const { told } = fixture.viewer();
+    fixture.add("one");
+    fixture.add("two");
+    fixture.flush();
     expect(told).toEqual(["b0-1 RESET", "b0-2 ADDED one", "b0-3 ADDED two"]);
   });
 
   it("tells a viewer who comes back what he has missed", () => {
-    const bed = new Bed();
-    for (const change of ["one", "two", "three"]) bed.add(change);
-    expect(bed.viewer("b0-1").told).toEqual(["b0-1 BOOKMARK", "b0-2 ADDED two", "b0-3 ADDED three"]);
-    expect(bed.viewer('"b0-3"').told).toEqual(["b0-3 BOOKMARK"]);
+    const fixture = new Fixture();
+    for (const change of ["one", "two", "three"]) fixture.add(change);
+    expect(fixture.viewer("b0-1").told).toEqual(["b0-1 BOOKMARK", "b0-2 ADDED two", "b0-3 ADDED three"]);
+    expect(fixture.viewer('"b0-3"').told).toEqual(["b0-3 BOOKMARK"]);
   });
 
   it("resets a viewer whose place is forgotten, from another process, or made up", () => {
-    const bed = new Bed();
-    for (let i = 1; i <= 10; i++) bed.add(String(i));
+    const fixture = new Fixture();
+    for (let i = 1; i <= 10; i++) fixture.add(String(i));
     for (const id of ["b0-5", "b1-9", "b0-11", "b0-x", "", "b0-99999999999999999999"]) {
-      expect(bed.viewer(id).told).toEqual(["b0-10 RESET"]);
+      expect(fixture.viewer(id).told).toEqual(["b0-10 RESET"]);
     }
-    expect(bed.viewer("b0-6").told).toHaveLength(5);
+    expect(fixture.viewer("b0-6").told).toHaveLength(5);
   });
 
   it("drops a viewer who reads too slowly, and tells the others", () => {
-    const bed = new Bed();
-    const [slow, quick] = [bed.viewer(), bed.viewer()];
+    const fixture = new Fixture();
+    const [slow, quick] = [fixture.viewer(), fixture.viewer()];
     slow.slow();
-    bed.add("one");
-    bed.flush();
-    bed.add("two");
-    bed.flush();
+    fixture.add("one");
+    fixture.flush();
+    fixture.add("two");
+    fixture.flush();
     expect(slow.isEnded()).toBe(true);
     expect(slow.told).toHaveLength(2);
     expect(quick.told).toEqual(["b0-0 RESET", "b0-1 ADDED one", "b0-2 ADDED two"]);
-    expect(bed.feed.viewers).toBe(1);
+    expect(fixture.feed.viewers).toBe(1);
   });
 
   it("makes an event once for all viewers who see the same", () => {
-    const bed = new Bed();
+    const fixture = new Fixture();
     let made = 0;
     const look = {
       key: "same",
       eventOf: (object: string) => ({ type: "ADDED" as const, object: `${object}-${++made}` }),
     };
-    const viewers = [bed.viewer(undefined, look), bed.viewer(undefined, look)];
-    bed.add("one");
-    bed.flush();
+    const viewers = [fixture.viewer(undefined, look), fixture.viewer(undefined, look)];
+    fixture.add("one");
+    fixture.flush();
     expect(viewers.map(({ told }) => told.at(-1))).toEqual(["b0-1 ADDED one-1", "b0-1 ADDED one-1"]);
   });
 
   it("hides what a viewer does not see", () => {
-    const bed = new Bed();
-    const { told } = bed.viewer(undefined, { key: "none", eventOf: () => undefined });
-    bed.add("one");
-    bed.flush();
+    const fixture = new Fixture();
+    const { told } = fixture.viewer(undefined, { key: "none", eventOf: () => undefined });
+    fixture.add("one");
+    fixture.flush();
     expect(told).toEqual(["b0-0 RESET"]);
   });
 
   it("resumes by the ETag of a list, also one that a proxy weakened, and for one scope only", () => {
-    const bed = new Bed();
-    bed.add("one");
-    bed.add("two");
+    const fixture = new Fixture();
+    fixture.add("one");
+    fixture.add("two");
     const mine = { ...LOOK, key: "mine", scope: "mine" };
     const tag = `"${feedId("b0", 1, "mine")}"`;
     for (const id of [tag, `W/${tag}`]) {
-      expect(bed.viewer(id, mine).told).toEqual(["b0-1.mine BOOKMARK", "b0-2.mine ADDED two"]);
+      expect(fixture.viewer(id, mine).told).toEqual(["b0-1.mine BOOKMARK", "b0-2.mine ADDED two"]);
     }
-    expect(bed.viewer(tag).told).toEqual(["b0-2 RESET"]);
-    expect(bed.viewer("b0-1", mine).told).toEqual(["b0-2.mine RESET"]);
+    expect(fixture.viewer(tag).told).toEqual(["b0-2 RESET"]);
+    expect(fixture.viewer("b0-1", mine).told).toEqual(["b0-2.mine RESET"]);
   });
 
   it("begins with all items for who wants them, and tells afterwards what has changed meanwhile", async () => {
-    const bed = new Bed();
-    bed.add("old");
+    const fixture = new Fixture();
+    fixture.add("old");
     const pieces = [["a", "b"], ["c"]];
-    const { told, drain } = bed.viewer(undefined, { ...LOOK, items: () => pieces, partial: () => ["gone"] });
-    bed.add("meanwhile");
-    bed.flush();
-    bed.feed.bookmark();
+    const { told, drain } = fixture.viewer(undefined, { ...LOOK, items: () => pieces, partial: () => ["gone"] });
+    fixture.add("meanwhile");
+    fixture.flush();
+    fixture.feed.bookmark();
     expect(told).toEqual(["b0-list RESET", "b0-list ADDED a", "b0-list ADDED b"]);
     await drain();
     await drain();
     expect(told.slice(3)).toEqual(["b0-list ADDED c", "b0-1 BOOKMARK", "b0-2 ADDED meanwhile"]);
-    expect(bed.viewer("b0-list", LOOK).told).toEqual(["b0-2 RESET"]);
-    const resumed = bed.viewer("b0-1", { ...LOOK, items: () => pieces });
+    expect(fixture.viewer("b0-list", LOOK).told).toEqual(["b0-2 RESET"]);
+    const resumed = fixture.viewer("b0-1", { ...LOOK, items: () => pieces });
     expect(resumed.told).toEqual(["b0-1 BOOKMARK", "b0-2 ADDED meanwhile"]);
   });
 
   it("begins anew when more has changed meanwhile than it remembers", async () => {
-    const bed = new Bed();
-    const { told, drain } = bed.viewer(undefined, { ...LOOK, items: () => [[`at ${bed.revision}`]] });
-    for (let i = 1; i <= 10; i++) bed.add(String(i));
+    const fixture = new Fixture();
+    const { told, drain } = fixture.viewer(undefined, { ...LOOK, items: () => [[`at ${fixture.revision}`]] });
+    for (let i = 1; i <= 10; i++) fixture.add(String(i));
     await drain();
     expect(told).toEqual(["b0-list RESET", "b0-list ADDED at 0", "b0-list RESET", "b0-list ADDED at 10"]);
     await drain();
@@ -157,8 +157,8 @@ describe("a feed of changes", () => {
   });
 
   it("ends a viewer whose items can't be read", async () => {
-    const bed = new Bed();
-    const { isEnded } = bed.viewer(undefined, {
+    const fixture = new Fixture();
+    const { isEnded } = fixture.viewer(undefined, {
       ...LOOK,
       items: () => {
         throw new Error("no list");
@@ -166,38 +166,38 @@ describe("a feed of changes", () => {
     });
     await settle();
     expect(isEnded()).toBe(true);
-    expect(bed.feed.viewers).toBe(0);
+    expect(fixture.feed.viewers).toBe(0);
   });
 
   it("tells a viewer of changes before it forgets them", () => {
-    const bed = new Bed();
-    const { told } = bed.viewer();
-    for (let i = 1; i <= 10; i++) bed.add(String(i));
-    bed.flush();
+    const fixture = new Fixture();
+    const { told } = fixture.viewer();
+    for (let i = 1; i <= 10; i++) fixture.add(String(i));
+    fixture.flush();
     expect(told.slice(1)).toEqual(Array.from({ length: 10 }, (_, i) => `b0-${i + 1} ADDED ${i + 1}`));
   });
 
   it("keeps no text for the filters of viewers", () => {
-    const bed = new Bed(4_096);
+    const fixture = new Fixture(4_096);
     const sink = { write: () => true, drained: () => Promise.resolve(), end: () => {} };
     const before = heldBytes();
     const stops = Array.from({ length: 100 }, (_, at) => {
       const eventOf = (change: string) => ({ type: "ADDED", object: `${at} ${change}`.padEnd(800, "x") }) as const;
-      return bed.feed.watch(undefined, { key: String(at), eventOf }, sink);
+      return fixture.feed.watch(undefined, { key: String(at), eventOf }, sink);
     });
     for (let i = 1; i <= 1_024; i++) {
-      bed.add(String(i));
-      if (i % 16 === 0) bed.flush();
+      fixture.add(String(i));
+      if (i % 16 === 0) fixture.flush();
     }
     for (const stop of stops) stop();
     expect(heldBytes() - before).toBeLessThan(2 * 1024 * 1024);
-    expect(bed.viewer("b0-0").told).toHaveLength(1_025);
+    expect(fixture.viewer("b0-0").told).toHaveLength(1_025);
   });
 
   it("keeps fewer large changes than small ones", () => {
-    const bed = new Bed(4_096, 4_096);
-    for (let i = 1; i <= 10; i++) bed.add(String(i));
-    expect(bed.viewer("b0-5").told).toEqual(["b0-10 RESET"]);
-    expect(bed.viewer("b0-6").told).toHaveLength(5);
+    const fixture = new Fixture(4_096, 4_096);
+    for (let i = 1; i <= 10; i++) fixture.add(String(i));
+    expect(fixture.viewer("b0-5").told).toEqual(["b0-10 RESET"]);
+    expect(fixture.viewer("b0-6").told).toHaveLength(5);
   });
 });

@@ -1,24 +1,24 @@
 import { once } from "node:events";
 import { Agent, type IncomingMessage, request } from "node:http";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { InspectionBed } from "../inspection-bed.ts";
+import { InspectionFixture } from "../inspection-fixture.ts";
 import { InspectionServer } from "../rest/inspection-server.ts";
 
 /** As the specification of the page says; each has two streams open. */
 const PAGES = 50;
 
 describe("the watches of pages", () => {
-  let bed: InspectionBed;
+  let fixture: InspectionFixture;
   let server: InspectionServer;
   const agent = new Agent({ maxSockets: 1_000 });
   beforeEach(async () => {
-    bed = await InspectionBed.start();
-    server = await InspectionServer.start(bed, { username: "viewer" });
+    fixture = await InspectionFixture.start();
+    server = await InspectionServer.start(fixture, { username: "viewer" });
   });
   afterEach(async () => {
     agent.destroy();
     await server[Symbol.asyncDispose]();
-    await bed[Symbol.asyncDispose]();
+    await fixture[Symbol.asyncDispose]();
   });
 
   async function statusOf(path: string): Promise<number | undefined> {

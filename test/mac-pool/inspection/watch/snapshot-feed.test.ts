@@ -10,7 +10,7 @@ interface Item {
 /** Longer than the pause between two looks and the time in which changes are gathered. */
 const LOOKED_MS = 1_500;
 
-class Bed {
+class Fixture {
   readonly clock = new ManualClock();
   list: () => { readonly items: readonly Item[]; readonly partial?: readonly string[] } | Promise<never>;
   readonly feed: SnapshotFeed<Item>;
@@ -48,67 +48,67 @@ class Bed {
 
 describe("a feed of a short list", () => {
   it("tells its differences while somebody watches", async () => {
-    const bed = new Bed([{ name: "a", value: 1 }]);
-    const { told, stop } = bed.viewer();
-    await bed.look([{ name: "a", value: 1 }]);
-    await bed.look([
+    const fixture = new Fixture([{ name: "a", value: 1 }]);
+    const { told, stop } = fixture.viewer();
+    await fixture.look([{ name: "a", value: 1 }]);
+    await fixture.look([
       { name: "a", value: 2 },
       { name: "b", value: 1 },
     ]);
-    await bed.look([{ name: "b", value: 1 }]);
+    await fixture.look([{ name: "b", value: 1 }]);
     expect(told).toEqual(["b0.1-0 RESET", "b0.1-1 MODIFIED a=2", "b0.1-2 ADDED b=1", "b0.1-3 DELETED a=2"]);
     stop();
-    expect(bed.feed.viewers).toBe(0);
+    expect(fixture.feed.viewers).toBe(0);
   });
 
   it("begins with the items of the look that the next one is compared with", async () => {
-    const bed = new Bed([]);
-    bed.list = () => ({ items: [{ name: "a", value: 1 }], partial: ["gone"] });
-    const { told } = bed.viewer(undefined, true);
-    await bed.look([{ name: "a", value: 2 }]);
-    await bed.look([{ name: "a", value: 2 }]);
+    const fixture = new Fixture([]);
+    fixture.list = () => ({ items: [{ name: "a", value: 1 }], partial: ["gone"] });
+    const { told } = fixture.viewer(undefined, true);
+    await fixture.look([{ name: "a", value: 2 }]);
+    await fixture.look([{ name: "a", value: 2 }]);
     expect(told).toEqual(["b0.1-list RESET", "b0.1-list ADDED a=1", "b0.1-0 BOOKMARK gone", "b0.1-1 MODIFIED a=2"]);
-    const late = bed.viewer(undefined, true);
-    await bed.clock.advance(1);
+    const late = fixture.viewer(undefined, true);
+    await fixture.clock.advance(1);
     expect(late.told).toEqual(["b0.1-list RESET", "b0.1-list ADDED a=2", "b0.1-1 BOOKMARK"]);
   });
 
   it("lets the first viewer list only when it has looked itself", async () => {
-    const bed = new Bed([]);
-    bed.list = () => Promise.reject(new Error("not now"));
-    const { told, stop } = bed.viewer();
-    await bed.clock.advance(LOOKED_MS);
+    const fixture = new Fixture([]);
+    fixture.list = () => Promise.reject(new Error("not now"));
+    const { told, stop } = fixture.viewer();
+    await fixture.clock.advance(LOOKED_MS);
     expect(told).toEqual([]);
-    expect(bed.feed.viewers).toBe(1);
-    await bed.look([{ name: "a", value: 1 }]);
+    expect(fixture.feed.viewers).toBe(1);
+    await fixture.look([{ name: "a", value: 1 }]);
     expect(told).toEqual(["b0.1-0 RESET"]);
     stop();
   });
 
   it("resets who resumes over a time in which nobody looked", async () => {
-    const bed = new Bed([]);
-    const first = bed.viewer();
-    await bed.look([{ name: "a", value: 1 }]);
-    await bed.look([{ name: "a", value: 1 }]);
+    const fixture = new Fixture([]);
+    const first = fixture.viewer();
+    await fixture.look([{ name: "a", value: 1 }]);
+    await fixture.look([{ name: "a", value: 1 }]);
     expect(first.told.at(-1)).toBe("b0.1-1 ADDED a=1");
     first.stop();
-    await bed.look([{ name: "a", value: 2 }]);
-    const second = bed.viewer();
-    await bed.look([{ name: "a", value: 3 }]);
-    const resumed = bed.viewer("b0.1-1");
+    await fixture.look([{ name: "a", value: 2 }]);
+    const second = fixture.viewer();
+    await fixture.look([{ name: "a", value: 3 }]);
+    const resumed = fixture.viewer("b0.1-1");
     expect(resumed.told).toEqual([expect.stringMatching(/ RESET$/)]);
     second.stop();
   });
 
   it("goes on when the list throws", async () => {
-    const bed = new Bed([{ name: "a", value: 1 }]);
-    const { told } = bed.viewer();
-    await bed.look([{ name: "a", value: 1 }]);
-    bed.list = () => {
+    const fixture = new Fixture([{ name: "a", value: 1 }]);
+    const { told } = fixture.viewer();
+    await fixture.look([{ name: "a", value: 1 }]);
+    fixture.list = () => {
       throw new Error("not now");
     };
-    await bed.clock.advance(LOOKED_MS);
-    await bed.look([]);
+    await fixture.clock.advance(LOOKED_MS);
+    await fixture.look([]);
     expect(told.at(-1)).toBe("b0.1-1 DELETED a=1");
   });
 });

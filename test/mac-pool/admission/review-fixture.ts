@@ -12,7 +12,7 @@ import type { AttachedMac } from "../../../src/mac-pool/objects/listed-macs.ts";
 import { MemoryClaimStore } from "../memory-claim-store.ts";
 import { NO_NETWORKS } from "../no-networks.ts";
 import { poolSettings } from "../pool-settings.ts";
-import { ledgerOf } from "./ledger-bed.ts";
+import { ledgerOf } from "./ledger-fixture.ts";
 
 /** The production reviews on claims in memory. */
 

@@ -41,9 +41,9 @@ const PATIENT_LEASE = { leaseDurationMs: 86_400_000, renewDeadlineMs: 43_200_000
 const RESTORED = "as after a restore of etcd: this process ends";
 const MAIN = join(import.meta.dirname, "../../src/mac-pool/main.ts");
 
-export interface PoolBedOptions {
+export interface PoolFixtureOptions {
   readonly kubevirt?: boolean;
-  /** Where to make it; a borrowed one by default. Ends with the bed. */
+  /** Where to make it; a borrowed one by default. Ends with the fixture. */
   readonly controlPlane?: ControlPlaneAccess;
   /** Where that API server reaches `machinePort` of this machine's loopback; by default at any port of it. */
   readonly reachedAt?: Address & { readonly machinePort: number };
@@ -68,7 +68,7 @@ interface Parts {
   readonly address: Address;
 }
 
-export class PoolBed implements AsyncDisposable {
+export class PoolFixture implements AsyncDisposable {
   readonly controlPlane: ControlPlaneAccess;
   readonly admin: KubeClient;
   readonly #parts: Parts;
@@ -82,7 +82,7 @@ export class PoolBed implements AsyncDisposable {
     this.#parts = parts;
   }
 
-  static async start(options: PoolBedOptions = {}): Promise<PoolBed> {
+  static async start(options: PoolFixtureOptions = {}): Promise<PoolFixture> {
     const controlPlane = options.controlPlane ?? (await borrowControlPlane());
     const admin = new KubeClient({ credentials: await credentialsFromKubeconfig(controlPlane.kubeconfig) });
     const crds = [MAC_POOL_CRD, MAC_CLAIM_CRD, NODE_MACS_CRD, ...(options.kubevirt === false ? [] : kubevirtCrds())];
@@ -102,7 +102,7 @@ export class PoolBed implements AsyncDisposable {
     const { reachedAt } = options;
     const balancer = await Balancer.listen(reachedAt?.machinePort);
     const address = reachedAt ?? { host: LOOPBACK, port: balancer.port };
-    return new PoolBed(controlPlane, admin, { balancer, token, serving, address });
+    return new PoolFixture(controlPlane, admin, { balancer, token, serving, address });
   }
 
   /** From now on the API server asks the replicas, under a name that their certificate is for. */

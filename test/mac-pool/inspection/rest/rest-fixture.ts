@@ -8,7 +8,7 @@ import { INSPECTION_LIMITS } from "../../../../src/mac-pool/listeners.ts";
 import { ManualClock } from "../../../kube/support/manual-clock.ts";
 import { eventually } from "../../../support/eventually.ts";
 import { EventWatch, getFrom, type RestAnswer } from "../../rest-client.ts";
-import { InspectionBed, type InspectionBedOptions } from "../inspection-bed.ts";
+import { InspectionFixture, type InspectionFixtureOptions } from "../inspection-fixture.ts";
 
 const HOST = "127.0.0.1";
 /** Whose user other replicas are. */
@@ -18,7 +18,7 @@ export const OTHER_REPLICA = "another-replica";
 export type Rights = "cluster" | readonly string[];
 
 /** The REST interface over caches that a test fills, by plain HTTP. The token of a reader is his name. */
-export class RestBed implements AsyncDisposable {
+export class RestFixture implements AsyncDisposable {
   readonly clock = new ManualClock();
   /** Of readers by name; others may nothing. */
   readonly rights = new Map<string, Rights>();
@@ -26,7 +26,7 @@ export class RestBed implements AsyncDisposable {
   readonly access: ReaderAccess;
   readonly #strangersEnd = Promise.withResolvers<void>();
   #strangers = 0;
-  #inspection: InspectionBed | undefined;
+  #inspection: InspectionFixture | undefined;
 
   private constructor() {
     this.access = new ReaderAccess({
@@ -37,20 +37,20 @@ export class RestBed implements AsyncDisposable {
     });
   }
 
-  static async start(options: InspectionBedOptions = {}): Promise<RestBed> {
-    const bed = new RestBed();
-    const { access, clock } = bed;
-    const inspection = await InspectionBed.start({ clock, ...options });
-    bed.#inspection = inspection;
-    const { app, hold } = bed.#server;
+  static async start(options: InspectionFixtureOptions = {}): Promise<RestFixture> {
+    const fixture = new RestFixture();
+    const { access, clock } = fixture;
+    const inspection = await InspectionFixture.start({ clock, ...options });
+    fixture.#inspection = inspection;
+    const { app, hold } = fixture.#server;
     const { inspector } = inspection;
     routeInspection(app, { inspector, access, readiness: () => true, hold, clock, log: silentLog });
-    await bed.#server.listen();
-    return bed;
+    await fixture.#server.listen();
+    return fixture;
   }
 
-  get inspection(): InspectionBed {
-    if (this.#inspection === undefined) throw new Error("the bed has not started");
+  get inspection(): InspectionFixture {
+    if (this.#inspection === undefined) throw new Error("the fixture has not started");
     return this.#inspection;
   }
 

@@ -20,7 +20,7 @@ import { ListedObjects } from "./queries/listed-objects.ts";
 export const FIRST = 0x02_5d_1c_00_00_00 as Mac;
 export const SINCE = "2026-01-01T00:00:00.000Z";
 
-export interface InspectionBedOptions {
+export interface InspectionFixtureOptions {
   readonly pools?: Readonly<Record<string, MacPoolSpec>>;
   /** What the leader says of adoption in the status of each pool; nothing unless given. */
   readonly adopted?: { readonly status: "True" | "False"; readonly message: string };
@@ -37,7 +37,7 @@ export interface InspectionBedOptions {
 }
 
 /** Inspection over caches that a test fills, without a server. */
-export class InspectionBed implements AsyncDisposable {
+export class InspectionFixture implements AsyncDisposable {
   readonly caches: Caches;
   readonly inspector: Inspector;
   readonly denials: DenialLog;
@@ -45,7 +45,7 @@ export class InspectionBed implements AsyncDisposable {
   readonly #stop = new AbortController();
   #running: Promise<void> | undefined;
 
-  private constructor(options: InspectionBedOptions) {
+  private constructor(options: InspectionFixtureOptions) {
     const { pools = {}, namespaces = { default: {} }, clock = systemClock, adopted } = options;
     const conditions = adopted === undefined ? [] : [{ type: "Adopted", ...adopted }];
     const status = { conditions };
@@ -73,12 +73,12 @@ export class InspectionBed implements AsyncDisposable {
     });
   }
 
-  static async start(options: InspectionBedOptions = {}): Promise<InspectionBed> {
-    const bed = new InspectionBed(options);
-    bed.#running = bed.caches.run(bed.#stop.signal);
-    await bed.caches.whenSynced(bed.#stop.signal);
-    bed.inspector.begin();
-    return bed;
+  static async start(options: InspectionFixtureOptions = {}): Promise<InspectionFixture> {
+    const fixture = new InspectionFixture(options);
+    fixture.#running = fixture.caches.run(fixture.#stop.signal);
+    await fixture.caches.whenSynced(fixture.#stop.signal);
+    fixture.inspector.begin();
+    return fixture;
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
