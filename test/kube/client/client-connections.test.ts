@@ -5,10 +5,22 @@ import { RESOURCES } from "../../../src/kube/client/resource.ts";
 import { Transport } from "../../../src/kube/client/transport.ts";
 import type { Credentials } from "../../../src/kube/credentials/credentials.ts";
 import { eventually } from "../../support/eventually.ts";
-import { client, failure, get, PATH, REF, replaceClient, replaceServer, server } from "../support/client-bed.ts";
+import {
+  client,
+  failure,
+  forEachTest,
+  get,
+  PATH,
+  REF,
+  replaceClient,
+  replaceServer,
+  server,
+} from "../support/client-bed.ts";
 import { settle } from "../support/manual-clock.ts";
 import { configMap } from "../support/objects.ts";
 import { ScriptedServer } from "../support/scripted-server.ts";
+
+forEachTest();
 
 describe("a busy watch", () => {
   test("gives everything in order, what came right before its end too", async () => {

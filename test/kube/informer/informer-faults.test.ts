@@ -1,9 +1,22 @@
 import { describe, expect, test } from "vitest";
 import { KubeClient } from "../../../src/kube/client/client.ts";
 import { eventually } from "../../support/eventually.ts";
-import { client, got, LIST, replaceClient, server, start, story, synced, WATCH } from "../support/informer-bed.ts";
+import {
+  client,
+  forEachTest,
+  got,
+  LIST,
+  replaceClient,
+  server,
+  start,
+  story,
+  synced,
+  WATCH,
+} from "../support/informer-bed.ts";
 import { configMap } from "../support/objects.ts";
 import { statusObject } from "../support/scripted-server.ts";
+
+forEachTest();
 
 describe("a connection that breaks", () => {
   test("before the headers of the watch: lists, since the API server may have been down", async () => {

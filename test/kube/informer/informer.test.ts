@@ -7,6 +7,7 @@ import { eventually } from "../../support/eventually.ts";
 import {
   BY_PAGES,
   client,
+  forEachTest,
   got,
   LIST,
   replaceServer,
@@ -20,6 +21,8 @@ import {
 import { configMap } from "../support/objects.ts";
 import { ScriptedServer, statusObject } from "../support/scripted-server.ts";
 import { Story } from "../support/story.ts";
+
+forEachTest();
 
 describe("in good weather", () => {
   test("lists page by page, then watches from the list's version with bookmarks", async () => {

@@ -1,8 +1,10 @@
 import { describe, expect, test } from "vitest";
 import type { ConfigMap } from "../../../src/kube/client/built-in-kinds.ts";
 import { eventually } from "../../support/eventually.ts";
-import { got, server, start, story, synced, WATCH, WHOLE_LIST } from "../support/informer-bed.ts";
+import { forEachTest, got, server, start, story, synced, WATCH, WHOLE_LIST } from "../support/informer-bed.ts";
 import { configMap } from "../support/objects.ts";
+
+forEachTest();
 
 describe("an informer that keeps some objects", () => {
   const keep = ({ data }: ConfigMap): boolean => data?.value === "red";

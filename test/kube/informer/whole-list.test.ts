@@ -1,7 +1,9 @@
 import { gzipSync } from "node:zlib";
 import { expect, test } from "vitest";
-import { got, LIST, server, start, synced, WATCH, WHOLE_LIST } from "../support/informer-bed.ts";
+import { forEachTest, got, LIST, server, start, synced, WATCH, WHOLE_LIST } from "../support/informer-bed.ts";
 import { configMap } from "../support/objects.ts";
+
+forEachTest();
 
 const WHOLE = { rules: { wholeList: true } };
 const METADATA = { resourceVersion: "10" };

@@ -1,4 +1,4 @@
-/** A scripted server and a client of it: anew for each test of a file that imports this. */
+/** A scripted server and a client of it: anew for each test of a file that calls forEachTest(). */
 import { afterEach, beforeEach } from "vitest";
 import { KubeClient } from "../../../src/kube/client/client.ts";
 import { RESOURCES } from "../../../src/kube/client/resource.ts";
@@ -10,15 +10,18 @@ export const PATH = "/api/v1/namespaces/default/configmaps/a";
 export let server: ScriptedServer;
 export let client: KubeClient;
 
-beforeEach(async () => {
-  server = await ScriptedServer.start();
-  client = new KubeClient({ credentials: server.credentials(), random: () => 0, userAgent: "suite/1" });
-});
+/** Called by the file itself: the next file of the same worker finds this module loaded already. */
+export function forEachTest(): void {
+  beforeEach(async () => {
+    server = await ScriptedServer.start();
+    client = new KubeClient({ credentials: server.credentials(), random: () => 0, userAgent: "suite/1" });
+  });
 
-afterEach(async () => {
-  await client[Symbol.asyncDispose]();
-  await server[Symbol.asyncDispose]();
-});
+  afterEach(async () => {
+    await client[Symbol.asyncDispose]();
+    await server[Symbol.asyncDispose]();
+  });
+}
 
 export const get = (options: { signal?: AbortSignal; timeoutMs?: number } = {}) =>
   client.get(RESOURCES.configMaps, REF, options);

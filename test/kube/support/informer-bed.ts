@@ -1,4 +1,4 @@
-/** A scripted server, a client of it and what an informer reports: anew for each test of a file that imports this. */
+/** A scripted server, a client of it and what an informer reports: anew for each test of a file that calls forEachTest(). */
 import { Registry } from "prom-client";
 import { afterEach, beforeEach } from "vitest";
 import type { ConfigMap } from "../../../src/kube/client/built-in-kinds.ts";
@@ -20,18 +20,21 @@ export let client: KubeClient;
 export let stop: AbortController;
 export let story: Story<ConfigMap>;
 
-beforeEach(async () => {
-  server = await ScriptedServer.start();
-  client = new KubeClient({ credentials: server.credentials(), watchSilenceMs: 400 });
-  stop = new AbortController();
-  story = new Story();
-});
+/** Called by the file itself: the next file of the same worker finds this module loaded already. */
+export function forEachTest(): void {
+  beforeEach(async () => {
+    server = await ScriptedServer.start();
+    client = new KubeClient({ credentials: server.credentials(), watchSilenceMs: 400 });
+    stop = new AbortController();
+    story = new Story();
+  });
 
-afterEach(async () => {
-  stop.abort();
-  await client[Symbol.asyncDispose]();
-  await server[Symbol.asyncDispose]();
-});
+  afterEach(async () => {
+    stop.abort();
+    await client[Symbol.asyncDispose]();
+    await server[Symbol.asyncDispose]();
+  });
+}
 
 /** An informer that waits for milliseconds only, and lists by pages unless the rules say otherwise. */
 export function start(options: Partial<InformerOptions<ConfigMap>> = {}): Informer<ConfigMap> {
