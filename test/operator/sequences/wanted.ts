@@ -20,8 +20,9 @@ export interface Wanted {
   readonly objects: readonly KubeObject[];
 }
 
-const FACTS = { ...EVERY_FACT, nodeCount: NODES.length, definitions: new Set(PREREQUISITE_DEFINITIONS) };
-const FIRST = { spec: undefined, poolRange: undefined, criSocketPath: CRI_SOCKET };
+const DEFINITIONS = new Set(PREREQUISITE_DEFINITIONS);
+const FACTS = { ...EVERY_FACT, nodeCount: NODES.length, definitions: DEFINITIONS, criSocket: CRI_SOCKET };
+const FIRST = { spec: undefined, poolRange: undefined };
 
 export function wantedBy({ metadata, spec: asked = {} }: NetworkAddonsConfig, settings: OperatorSettings): Wanted {
   const { name = "", uid = "", labels } = metadata;
