@@ -36,6 +36,7 @@ import { makeRunDirectory } from "../cluster/run-directory.ts";
 import { pipeSockets } from "../cluster/supervised-cluster.ts";
 import { eventually } from "../support/eventually.ts";
 import { type Hierarchies, RunCgroups } from "./cgroups.ts";
+import type { Distribution } from "./distributions.ts";
 import { writeTestImages } from "./images/test-images.ts";
 import type { PodNetwork } from "./node-config.ts";
 import { ensureNodePrograms, type KubeletVersion, type NodePrograms } from "./node-programs.ts";
@@ -49,6 +50,8 @@ export interface RealNodeOptions {
   readonly version?: KubeletVersion;
   /** "ptp" by default. */
   readonly podNetwork?: PodNetwork;
+  /** Whose directories it has; "kubeadm" by default. */
+  readonly distribution?: Distribution;
   /** Bridges that the node has from its start. */
   readonly bridges?: readonly string[];
 }
@@ -124,7 +127,13 @@ export class NodeCluster extends HeldCluster<NodeSupervisorMethods> {
       ...{ runDirectory, binaries, programs, images, outsideUrl: this.url },
       cgroupVersion: hierarchies.version,
       nodes: this.#options.nodes.map((node) => ({
-        ...{ version: KUBERNETES_VERSION, podNetwork: "ptp", cgroupPath: cgroups.nodePath(node.name), ...node },
+        ...{
+          version: KUBERNETES_VERSION,
+          podNetwork: "ptp",
+          distribution: "kubeadm",
+          cgroupPath: cgroups.nodePath(node.name),
+          ...node,
+        },
         cniPlugins: [...cniPlugins, ...(node.podNetwork === "bridge" ? [join(plugins, "bridge")] : [])],
       })),
       ...(registry && { registry }),

@@ -1,14 +1,15 @@
 /** Configuration files of a real node's programs, as an administrator would write them. Pure. */
 import { CONTROL_PLANE_ADDRESS, type NodePlan, podCidr } from "../cluster/network-plan.ts";
 import type { CgroupVersion } from "./cgroups.ts";
+import { DISTRIBUTIONS, type NodeDirectories } from "./distributions.ts";
 import { PAUSE_IMAGE } from "./images/test-images.ts";
 import { type KubeletVersion, OLDEST_KUBERNETES_VERSION } from "./node-programs.ts";
 
-export const CNI_BIN_DIRECTORY = "/opt/cni/bin";
-export const CNI_CONFIG_DIRECTORY = "/etc/cni/net.d";
+/** Of nodes that are laid out as kubeadm's. */
+export const CNI_BIN_DIRECTORY = DISTRIBUTIONS.kubeadm.cniBinDir;
+export const CNI_CONFIG_DIRECTORY = DISTRIBUTIONS.kubeadm.cniConfigDir;
 export const KUBERNETES_DIRECTORY = "/etc/kubernetes";
 export const CONTAINERD_DIRECTORY = "/etc/containerd";
-export const CONTAINERD_SOCKET = "/run/containerd/containerd.sock";
 /** Where the node's programs are. */
 export const PROGRAM_DIRECTORY = "/opt/node";
 /** Port of the control plane's address at which nodes reach the registry of the machine. */
@@ -37,6 +38,7 @@ export interface NodeSettings {
   readonly plan: NodePlan;
   readonly version: KubeletVersion;
   readonly podNetwork: PodNetwork;
+  readonly directories: NodeDirectories;
   readonly cgroupVersion: CgroupVersion;
   readonly cgroupPath: string;
   /** Host and port in image names; undefined where there is no registry. */
@@ -44,18 +46,22 @@ export interface NodeSettings {
 }
 
 export function nodeFiles(settings: NodeSettings): NodeFile[] {
-  const { plan, podNetwork, registry } = settings;
+  const { plan, podNetwork, registry, directories } = settings;
   return [
-    [`${CONTAINERD_DIRECTORY}/config.toml`, CONTAINERD_CONFIG],
+    [`${CONTAINERD_DIRECTORY}/config.toml`, containerdConfig(directories)],
+    ["/etc/os-release", `PRETTY_NAME="${directories.osImage}"\n`],
     [`${KUBERNETES_DIRECTORY}/kubelet.json`, JSON.stringify(kubeletConfig(settings), null, 2)],
     [`${KUBERNETES_DIRECTORY}/kube-proxy.json`, JSON.stringify(kubeProxyConfig(plan), null, 2)],
     ...(registry === undefined ? [] : [registryHost(registry)]),
-    ...(podNetwork === "none" ? [] : [defaultNetwork(plan, podNetwork)]),
+    ...(podNetwork === "none" ? [] : [defaultNetwork(plan, podNetwork, directories)]),
   ];
 }
 
 /** Without CAP_SYS_RESOURCE nobody can lower the OOM score of a container below its own. */
-const CONTAINERD_CONFIG = `version = 3
+const containerdConfig = ({ cniBinDir, cniConfigDir, criSocket }: NodeDirectories): string => `version = 3
+
+[grpc]
+  address = '${criSocket}'
 
 [plugins.'io.containerd.cri.v1.images'.pinned_images]
   sandbox = '${PAUSE_IMAGE}'
@@ -67,13 +73,13 @@ const CONTAINERD_CONFIG = `version = 3
   restrict_oom_score_adj = true
 
 [plugins.'io.containerd.cri.v1.runtime'.cni]
-  bin_dirs = ['${CNI_BIN_DIRECTORY}']
-  conf_dir = '${CNI_CONFIG_DIRECTORY}'
+  bin_dirs = ['${cniBinDir}']
+  conf_dir = '${cniConfigDir}'
   max_conf_num = 0
   use_internal_loopback = true
 `;
 
-function kubeletConfig({ plan, version, cgroupPath, cgroupVersion }: NodeSettings): object {
+function kubeletConfig({ plan, version, cgroupPath, cgroupVersion, directories }: NodeSettings): object {
   const refusesVersion1 = version !== OLDEST_KUBERNETES_VERSION && cgroupVersion === 1;
   return {
     ...{ apiVersion: "kubelet.config.k8s.io/v1beta1", kind: "KubeletConfiguration" },
@@ -86,7 +92,7 @@ function kubeletConfig({ plan, version, cgroupPath, cgroupVersion }: NodeSetting
     authorization: { mode: "Webhook" },
     tlsCertFile: `${KUBERNETES_DIRECTORY}/kubelet.crt`,
     tlsPrivateKeyFile: `${KUBERNETES_DIRECTORY}/kubelet.key`,
-    containerRuntimeEndpoint: `unix://${CONTAINERD_SOCKET}`,
+    containerRuntimeEndpoint: `unix://${directories.criSocket}`,
     ...{ cgroupDriver: "cgroupfs", cgroupRoot: cgroupPath, ...(refusesVersion1 ? { failCgroupV1: false } : {}) },
     oomScoreAdj: 0,
     ...{ nodeStatusUpdateFrequency: "1s", nodeLeaseDurationSeconds: 20 },
@@ -95,7 +101,7 @@ function kubeletConfig({ plan, version, cgroupPath, cgroupVersion }: NodeSetting
     // The machine's own disk, whose fill is none of the nodes' business.
     evictionHard: { "memory.available": "50Mi", "nodefs.available": "0%", "imagefs.available": "0%" },
     imageGCHighThresholdPercent: 100,
-    volumePluginDir: "/var/lib/kubelet/volume-plugins",
+    volumePluginDir: `${directories.kubeletDir}/volume-plugins`,
   };
 }
 
@@ -115,7 +121,7 @@ const registryHost = (registry: string): NodeFile => [
   `server = "http://${CONTROL_PLANE_ADDRESS}:${REGISTRY_PORT}"\n`,
 ];
 
-function defaultNetwork(plan: NodePlan, podNetwork: "ptp" | "bridge"): NodeFile {
+function defaultNetwork(plan: NodePlan, podNetwork: "ptp" | "bridge", { cniConfigDir }: NodeDirectories): NodeFile {
   const ipam = {
     type: "host-local",
     ranges: [[{ subnet: podCidr(plan) }]],
@@ -126,5 +132,5 @@ function defaultNetwork(plan: NodePlan, podNetwork: "ptp" | "bridge"): NodeFile 
       ? { type: "ptp", ipMasq: false, ipam }
       : { type: "bridge", bridge: "cni0", isGateway: true, ipMasq: false, ipam };
   const list = { cniVersion: podNetwork === "ptp" ? "1.0.0" : "1.1.0", name: "pods", plugins: [plugin] };
-  return [`${CNI_CONFIG_DIRECTORY}/10-pods.conflist`, JSON.stringify(list, null, 2)];
+  return [`${cniConfigDir}/10-pods.conflist`, JSON.stringify(list, null, 2)];
 }

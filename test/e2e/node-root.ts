@@ -6,7 +6,8 @@
 import { baseTree, bindTree, enterTree } from "../cluster/base-tree.ts";
 import { shellQuote } from "../cluster/command.ts";
 import { fetchedRoots } from "../tools/debian/programs.ts";
-import { CNI_BIN_DIRECTORY, CNI_CONFIG_DIRECTORY, PROGRAM_DIRECTORY } from "./node-config.ts";
+import type { NodeDirectories } from "./distributions.ts";
+import { PROGRAM_DIRECTORY } from "./node-config.ts";
 
 export interface NodeRoot {
   readonly name: string;
@@ -16,6 +17,7 @@ export interface NodeRoot {
   readonly disk: string;
   /** The node's programs: file name there, executable here. */
   readonly programs: Readonly<Record<string, string>>;
+  readonly directories: NodeDirectories;
 }
 
 /** What a node keeps over a reboot. */
@@ -35,7 +37,8 @@ const MACHINE_SETTINGS = [
 ];
 const DEVICES = ["kmsg", "net/tun", "fuse"];
 
-export function nodeScript({ name, mountPoint, disk, programs }: NodeRoot): string {
+export function nodeScript({ name, mountPoint, disk, programs, directories }: NodeRoot): string {
+  const netns = directories.hasOwnVarRun ? "/var/run/netns" : "/run/netns";
   const below = (path: string): string => path.slice(1);
   return [
     "set -e",
@@ -53,7 +56,9 @@ export function nodeScript({ name, mountPoint, disk, programs }: NodeRoot): stri
       bindTree(file, `${below(PROGRAM_DIRECTORY)}/${program}`, true, true),
     ),
     ...fetchedRoots().flatMap((root) => bindTree(root, below(root), true)),
-    `mkdir -p ${below(CNI_BIN_DIRECTORY)} ${below(CNI_CONFIG_DIRECTORY)} run/netns run/lock`,
+    `mkdir -p ${below(directories.cniBinDir)} ${below(directories.cniConfigDir)} run/netns run/lock`,
+    ...(directories.hasOwnVarRun ? ["rm var/run; mkdir -p var/run/netns"] : []),
+    ...bindTree(`${disk}/etc/os-release`, "etc/os-release", true, true),
     ...MACHINE_SETTINGS.flatMap((setting) => [
       `mkdir -p run/machine-settings/${setting}`,
       `cat /proc/sys/${setting} > run/machine-settings/${setting}/value`,
@@ -62,7 +67,7 @@ export function nodeScript({ name, mountPoint, disk, programs }: NodeRoot): stri
     ...enterTree(),
     "mount --make-rshared /",
     // As iproute2 and container runtimes have it.
-    "mount --bind /run/netns /run/netns",
+    `mount --bind ${netns} ${netns}`,
     "echo 1 > /proc/sys/net/ipv4/ip_forward",
     `: > ${BOOTED_FILE}`,
     // In the foreground of a shell: pid 1 has to reap orphans.

@@ -31,6 +31,7 @@ import {
   SupervisedCluster,
 } from "../cluster/supervised-cluster.ts";
 import type { CgroupVersion } from "./cgroups.ts";
+import { DISTRIBUTIONS, type Distribution } from "./distributions.ts";
 import {
   KUBERNETES_DIRECTORY,
   type NodeFile,
@@ -45,6 +46,7 @@ import { RealNode, type Service } from "./real-node.ts";
 export interface RealNodeChoice extends NodeOptions {
   readonly version: KubeletVersion;
   readonly podNetwork: PodNetwork;
+  readonly distribution: Distribution;
   /** Path of its control groups. */
   readonly cgroupPath: string;
   /** Executables that are in its CNI directory from the start. */
@@ -133,15 +135,18 @@ class NodeSupervisor extends SupervisedCluster<RealNode> {
     { plan, plans, authority, directories }: Booting,
   ): Promise<void> {
     const { programs, cgroupVersion, registry } = plan;
+    const layout = DISTRIBUTIONS[choice.distribution];
     const files = nodeFiles({
       plan: node,
       version: choice.version,
       podNetwork: choice.podNetwork,
+      directories: layout,
       cgroupVersion,
       cgroupPath: choice.cgroupPath,
       ...(registry && { registry: registry.name }),
     });
     const real = new RealNode({
+      directories: layout,
       ...{ plan: node, nodes: plans, cniPlugins: choice.cniPlugins, images: plan.images, onCrash: report },
       files: [...files, ...(await credentialFiles(authority, node))],
       programs: nodePrograms(programs, choice.version),

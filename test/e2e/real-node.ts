@@ -12,15 +12,8 @@ import { type NodePlan, nodeLinks, nodeNamespace } from "../cluster/network-plan
 import { childOf } from "../cluster/process-node/processes.ts";
 import { plainEnv, searchPath } from "../cluster/requirements.ts";
 import { eventually } from "../support/eventually.ts";
-import {
-  CNI_BIN_DIRECTORY,
-  CNI_CONFIG_DIRECTORY,
-  CONTAINERD_DIRECTORY,
-  CONTAINERD_SOCKET,
-  KUBERNETES_DIRECTORY,
-  type NodeFile,
-  PROGRAM_DIRECTORY,
-} from "./node-config.ts";
+import type { NodeDirectories } from "./distributions.ts";
+import { CONTAINERD_DIRECTORY, KUBERNETES_DIRECTORY, type NodeFile, PROGRAM_DIRECTORY } from "./node-config.ts";
 import { BOOTED_FILE, DISK_DIRECTORIES, nodeScript } from "./node-root.ts";
 
 /** The programs that a test can kill and start. */
@@ -31,6 +24,7 @@ export interface RealNodeOptions {
   readonly plan: NodePlan;
   /** All nodes, for the routes between them. */
   readonly nodes: readonly NodePlan[];
+  readonly directories: NodeDirectories;
   readonly files: readonly NodeFile[];
   /** Executables of the node: containerd, its shim, ctr, runc, kubelet, kube-proxy, cnitool. */
   readonly programs: Readonly<Record<string, string>>;
@@ -44,11 +38,6 @@ export interface RealNodeOptions {
 }
 
 const PATH = `${PROGRAM_DIRECTORY}:${searchPath()}`;
-/** Of commands on a node: ctr and cnitool find what they need. */
-const COMMAND_ENV = plainEnv({
-  ...{ PATH, CONTAINERD_ADDRESS: CONTAINERD_SOCKET, CONTAINERD_NAMESPACE: "k8s.io" },
-  ...{ CNI_PATH: CNI_BIN_DIRECTORY, NETCONFPATH: CNI_CONFIG_DIRECTORY },
-});
 const BOOT_LIMIT_MS = 60_000;
 
 /** `init` is the node's pid 1 as this process sees it; its working directory is the node's root. */
@@ -70,21 +59,31 @@ export class RealNode {
     return this.#options.plan.name;
   }
 
+  /** Of commands on the node: ctr and cnitool find what they need. */
+  get #commandEnv(): NodeJS.ProcessEnv {
+    const { cniBinDir, cniConfigDir, criSocket } = this.#options.directories;
+    return plainEnv({
+      ...{ PATH, CONTAINERD_ADDRESS: criSocket, CONTAINERD_NAMESPACE: "k8s.io" },
+      ...{ CNI_PATH: cniBinDir, NETCONFPATH: cniConfigDir },
+    });
+  }
+
   get #disk(): string {
     return join(this.#options.stateDirectory, `disk-${this.#name}`);
   }
 
   /** Lays out the disk: once, a reboot keeps it. */
   async install(): Promise<void> {
-    const { files, cniPlugins } = this.#options;
+    const { files, cniPlugins, directories } = this.#options;
+    const plugins = join(this.#disk, directories.cniBinDir);
     for (const directory of DISK_DIRECTORIES) await mkdir(join(this.#disk, directory), { recursive: true });
     for (const [path, content] of files) {
       await mkdir(dirname(join(this.#disk, path)), { recursive: true });
       await writeFile(join(this.#disk, path), content, { mode: 0o600 });
     }
-    await mkdir(join(this.#disk, CNI_BIN_DIRECTORY), { recursive: true });
+    await mkdir(plugins, { recursive: true });
     for (const plugin of cniPlugins) {
-      const file = join(this.#disk, CNI_BIN_DIRECTORY, plugin.slice(plugin.lastIndexOf("/") + 1));
+      const file = join(plugins, plugin.slice(plugin.lastIndexOf("/") + 1));
       await copyFile(plugin, file);
       await chmod(file, 0o755);
     }
@@ -92,7 +91,7 @@ export class RealNode {
 
   /** Network and file system, then containerd with the images. Its namespace is plugged in already. */
   async boot(): Promise<void> {
-    const { plan, nodes, stateDirectory, logDirectory, programs, images, onCrash } = this.#options;
+    const { plan, nodes, directories, stateDirectory, logDirectory, programs, images, onCrash } = this.#options;
     await ipBatch(nodeLinks(plan, nodes), nodeNamespace(plan));
     const mountPoint = join(stateDirectory, `root-${this.#name}`);
     await mkdir(mountPoint, { recursive: true });
@@ -101,7 +100,7 @@ export class RealNode {
       argv: [
         ...["nsenter", `--net=/run/netns/${nodeNamespace(plan)}`],
         ...["unshare", "--mount", "--uts", "--ipc", "--pid", "--fork", "--kill-child=KILL", "--propagation", "private"],
-        ...["sh", "-c", nodeScript({ name: this.#name, mountPoint, disk: this.#disk, programs })],
+        ...["sh", "-c", nodeScript({ name: this.#name, mountPoint, disk: this.#disk, programs, directories })],
       ],
       logFile: join(logDirectory, `node-${this.#name}.log`),
       onCrash,
@@ -155,7 +154,7 @@ export class RealNode {
   /** Runs a command as root in the node's namespaces. */
   exec(argv: readonly string[], stdin?: string): Promise<CommandResult> {
     return runCommand(enterNode(this.#init, argv), {
-      env: COMMAND_ENV,
+      env: this.#commandEnv,
       ...(stdin === undefined ? {} : { stdin }),
     });
   }
@@ -170,7 +169,7 @@ export class RealNode {
     // The archive is outside the node's file system.
     const argv = enterNode(this.#init, ["ctr", "images", "import", "-"]);
     await mustRun(["sh", "-c", '"$@" < "$0"', archive, ...argv], {
-      env: COMMAND_ENV,
+      env: this.#commandEnv,
     });
   }
 
@@ -182,6 +181,7 @@ export class RealNode {
       case "kubelet":
         return [
           ...["kubelet", `--config=${config("kubelet.json")}`, `--kubeconfig=${config("kubelet.kubeconfig")}`],
+          `--root-dir=${this.#options.directories.kubeletDir}`,
           ...[`--hostname-override=${this.#name}`, `--node-ip=${this.#options.plan.address}`, "--v=2"],
         ];
       case "kube-proxy":

@@ -3,20 +3,28 @@ import type { InstalledProduct } from "./installed-product.ts";
 import { CNI_CONFIG_DIRECTORY } from "./node-config.ts";
 
 export const SECOND_BRIDGE = "br1";
-const LIST = `${CNI_CONFIG_DIRECTORY}/20-second.conflist`;
+const LIST = "20-second.conflist";
 const NETWORK = {
   cniVersion: "1.1.0",
   name: "second",
   plugins: [{ type: "cnv-bridge", bridge: SECOND_BRIDGE, macspoofchk: true }],
 };
 
-export async function addSecondNetwork(product: InstalledProduct, node: string): Promise<void> {
-  await product.cluster.mustExec(node, ["sh", "-c", `cat > ${LIST}`], JSON.stringify(NETWORK));
+export async function addSecondNetwork(
+  product: InstalledProduct,
+  node: string,
+  configDirectory: string = CNI_CONFIG_DIRECTORY,
+): Promise<void> {
+  await product.cluster.mustExec(node, ["sh", "-c", `cat > ${configDirectory}/${LIST}`], JSON.stringify(NETWORK));
   await restartRuntime(product, node);
 }
 
-export async function removeSecondNetwork(product: InstalledProduct, node: string): Promise<void> {
-  await product.cluster.mustExec(node, ["rm", LIST]);
+export async function removeSecondNetwork(
+  product: InstalledProduct,
+  node: string,
+  configDirectory: string = CNI_CONFIG_DIRECTORY,
+): Promise<void> {
+  await product.cluster.mustExec(node, ["rm", `${configDirectory}/${LIST}`]);
   await restartRuntime(product, node);
 }
 
