@@ -173,10 +173,10 @@ describe("the status while something keeps pods from running", () => {
     await tryAgain();
     await expect.poll(() => said("bridge-marker"), WITHIN).toMatch(/pod bridge-marker-\w+ has no node: .*free ports/);
     await expect
-      .poll(() => said("kube-cni-linux-bridge-plugin"))
+      .poll(() => said("kube-cni-linux-bridge-plugin"), WITHIN)
       .toMatch(/container cni-plugins of pod .*ImagePullBackOff: .*absent:1/);
     await expect
-      .poll(() => said("kubemacpool-cert-manager"))
+      .poll(() => said("kubemacpool-cert-manager"), WITHIN)
       .toMatch(
         /has no node: .*node affinity\/selector.*Check the nodes, their taints and ports, and spec.placementConfiguration/,
       );
@@ -242,7 +242,7 @@ describe("the status while something keeps pods from running", () => {
     });
     const rows = async () => (await status())?.components;
     await expect.poll(rows, WITHIN).toEqual([
-      { name: "linuxBridge", phase: "Available" },
+      { name: "linuxBridge", phase: "Available", hostPaths: ["/opt/cni/bin"] },
       { name: "kubeMacPool", phase: "Available" },
     ]);
     expect(await condition("Available")).toMatchObject({ status: "True" });
