@@ -68,7 +68,7 @@ export async function bundleProcesses(arch: Arch): Promise<Bundles> {
 const podsHaveNoKubeconfig: Plugin = {
   name: "pods-have-no-kubeconfig",
   setup({ onLoad }) {
-    onLoad({ filter: /\/src\/kube\/client\/kubeconfig-credentials\.ts$/ }, () => ({ contents: NO_KUBECONFIG }));
+    onLoad({ filter: /\/src\/kube\/credentials\/kubeconfig-credentials\.ts$/ }, () => ({ contents: NO_KUBECONFIG }));
   },
 };
 

@@ -41,6 +41,11 @@ it("holds of the packages for metrics and logs what processes use, and nothing t
   expect(sources.filter((source) => source.includes("worker"))).toEqual(["main-thread:worker_threads"]);
 });
 
+it("holds nothing that reads kubeconfigs: a pod has a service account", async () => {
+  const { sources } = await bundleProcesses("amd64");
+  expect(sources.filter((source) => source.includes("/@kubernetes/client-node/"))).toEqual([]);
+});
+
 it("holds text that takes one byte a character in memory, in one language", async () => {
   const { tree, sources } = await bundleProcesses("amd64");
   const wide = [...tree].filter(
