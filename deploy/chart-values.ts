@@ -10,7 +10,12 @@ import { networkAddonsConfigSpecSchema } from "../src/api/network-addons-config.
 import { placementSchema } from "../src/api/placement.ts";
 import type { Deployment } from "../src/kube/client/built-in-kinds.ts";
 import { FOR_EVERY_PARSER } from "../src/kube/client/object-yaml.ts";
-import { COMPONENT_IMAGES } from "../src/operator/config/component-images.ts";
+import {
+  COMPONENT_IMAGES,
+  componentImages,
+  IMAGE_MIRROR_PATTERN,
+  PUBLISHED_IMAGES,
+} from "../src/operator/config/component-images.ts";
 import { HEADER } from "./object-yaml.ts";
 
 const DNS_LABEL = /^[a-z0-9]([-a-z0-9]*[a-z0-9])?$/;
@@ -28,7 +33,11 @@ const chartValuesSchema = z.object({
   componentImages: z
     .object(Object.fromEntries(COMPONENT_IMAGES.map((variable) => [variable, z.string().min(1).exactOptional()])))
     .exactOptional()
-    .describe("Images of components that other projects build, by variable: MULTUS_IMAGE, OVS_CNI_IMAGE and the like."),
+    .describe(`Images of components that other projects build, by variable, in place of these:\n${defaultImages()}`),
+  imageMirror: z
+    .string()
+    .regex(new RegExp(`^$|${IMAGE_MIRROR_PATTERN}`))
+    .describe("Goes before the names of other projects' images, for a cluster without internet: HOST:PORT/PATH."),
   imagePullSecrets: z
     .array(z.object({ name: z.string().min(1) }))
     .exactOptional()
@@ -69,12 +78,13 @@ const chartValuesSchema = z.object({
 export type ChartValues = z.infer<typeof chartValuesSchema>;
 
 /** Defaults, read off the operator's Deployment in the release. */
-export function chartValues(operator: Deployment): ChartValues {
+export function chartValues(operator: Deployment, imageMirror: string): ChartValues {
   const pod = operator.spec?.template.spec;
   const [container] = pod?.containers ?? [];
   const defaults = {
     image: container?.image,
     componentImages: {},
+    imageMirror,
     imagePullSecrets: [],
     namespace: DEFAULT_NAMESPACE,
     replicas: operator.spec?.replicas,
@@ -96,7 +106,7 @@ export function valuesYaml(values: ChartValues): string {
   const document = new Document(values, { ...FOR_EVERY_PARSER, aliasDuplicateObjects: false });
   for (const pair of (document.contents as unknown as YAMLMap).items as Pair<Scalar<keyof ChartValues>>[]) {
     const { description } = chartValuesSchema.shape[pair.key.value];
-    pair.key.commentBefore = ` ${description}`;
+    pair.key.commentBefore = ` ${description?.replaceAll("\n", "\n ")}`;
     pair.key.spaceBefore = true;
   }
   return HEADER + document.toString({ lineWidth: 120 });
@@ -108,4 +118,11 @@ export function valuesSchemaJson(): string {
   properties.labels = { ...properties.labels, propertyNames: { not: { enum: OWN_LABELS } } };
   const withoutExtensions = (key: string, value: unknown) => (key.startsWith("x-kubernetes-") ? undefined : value);
   return `${JSON.stringify(schema, withoutExtensions, 2)}\n`;
+}
+
+function defaultImages(): string {
+  const images = componentImages();
+  return COMPONENT_IMAGES.map(
+    (variable) => `  ${variable}: ${images[variable]} (${PUBLISHED_IMAGES[variable].version})`,
+  ).join("\n");
 }

@@ -6,6 +6,7 @@
 
 import { CRDS, NETWORK_ADDONS_CONFIG_CRD } from "../src/api/crds.ts";
 import { DEFAULT_IMAGE } from "../src/api/image.ts";
+import { DEFAULT_NAMESPACE } from "../src/api/names.ts";
 import { release, releaseObjects } from "../src/operator/release.ts";
 import { crdWithoutValidation } from "./crd-without-validation.ts";
 import { helmChart } from "./helm-chart.ts";
@@ -26,11 +27,14 @@ export interface GeneratedFile {
 export interface PackageOptions {
   /** Version that the bundle's takes the place of. */
   readonly replaces?: string | undefined;
+  /** Goes before the names of other projects' images. */
+  readonly mirror?: string | undefined;
 }
 
 /** `image`: the reference that every pod gets. */
-export function releaseFiles(image: string = DEFAULT_IMAGE, { replaces }: PackageOptions = {}): GeneratedFile[] {
-  const parts = release(image);
+export function releaseFiles(image: string = DEFAULT_IMAGE, options: PackageOptions = {}): GeneratedFile[] {
+  const { mirror } = options;
+  const parts = release(image, DEFAULT_NAMESPACE, { imageMirror: mirror });
   const all = objectsYaml(releaseObjects(parts));
   return [
     ...CRDS.map((definition) => ({
@@ -43,8 +47,8 @@ export function releaseFiles(image: string = DEFAULT_IMAGE, { replaces }: Packag
     },
     { path: "release.yaml", text: all },
     { path: "operator.yaml", text: objectsYaml(parts.operator) },
-    ...olmBundle(image, replaces).map(({ path, text }) => ({ path: `olm/${path}`, text })),
-    ...helmChart(image).map(({ path, text }) => ({ path: `helm/${path}`, text })),
+    ...olmBundle(image, options).map(({ path, text }) => ({ path: `olm/${path}`, text })),
+    ...helmChart(image, mirror).map(({ path, text }) => ({ path: `helm/${path}`, text })),
     { path: "monitoring/grafana-dashboard.json", text: `${JSON.stringify(grafanaDashboard(), null, 2)}\n` },
     { path: "kustomize/base/kustomization.yaml", text: kustomizationBase() },
     { path: "kustomize/base/release.yaml", text: all },

@@ -28,12 +28,12 @@ const line = (name: string): string => `@line ${name}@`;
 /** A key of a map: the entries of the value, beside others. */
 const entries = (name: string): string => `@entries ${name}@`;
 
-export function helmChart(image: string): ChartFile[] {
+export function helmChart(image: string, mirror = ""): ChartFile[] {
   const { foundation, operator, admissionGuard } = release(value("image"), value("namespace"));
   const [namespace, definition] = foundation;
   const workload = operator.at(-1) as Deployment;
   const access = operator.slice(0, -1);
-  const defaults = chartValues(release(image).operator.at(-1) as Deployment);
+  const defaults = chartValues(release(image).operator.at(-1) as Deployment, mirror);
   return [
     { path: "Chart.yaml", text: HEADER + objectYaml(CHART) },
     { path: "values.yaml", text: valuesYaml(defaults) },
@@ -165,6 +165,10 @@ const IMAGES = [
   "{{- range $variable, $image := .Values.componentImages }}",
   "- name: {{ $variable }}",
   '  value: "{{ $image }}"',
+  "{{- end }}",
+  "{{- with .Values.imageMirror }}",
+  "- name: IMAGE_MIRROR",
+  '  value: "{{ . }}"',
   "{{- end }}",
 ];
 

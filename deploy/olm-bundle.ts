@@ -2,6 +2,7 @@
 
 import { DEFAULT_NAMESPACE, OPERATOR_NAME } from "../src/api/names.ts";
 import { olmObjects, ownCsvOptions } from "../src/operator/olm/cluster-service-version.ts";
+import type { PackageOptions } from "./generated-files.ts";
 import type { ChartFile } from "./helm-chart.ts";
 import { HEADER, objectsYaml, objectYaml } from "./object-yaml.ts";
 
@@ -10,8 +11,8 @@ const CHANNEL = "alpha";
 const ANNOTATION = "operators.operatorframework.io.bundle";
 
 /** `replaces`: the version that this one takes the place of, which only the owner of a catalog knows. */
-export function olmBundle(image: string, replaces: string | undefined): ChartFile[] {
-  const { clusterServiceVersion, definition } = olmObjects(ownCsvOptions(image, DEFAULT_NAMESPACE, replaces));
+export function olmBundle(image: string, options: PackageOptions): ChartFile[] {
+  const { clusterServiceVersion, definition } = olmObjects(ownCsvOptions(image, DEFAULT_NAMESPACE, options));
   const annotations = {
     [`${ANNOTATION}.mediatype.v1`]: "registry+v1",
     [`${ANNOTATION}.manifests.v1`]: "manifests/",

@@ -1,7 +1,8 @@
 /**
- * `npm run release -- --image REGISTRY/NAME@sha256:DIGEST [--replaces VERSION] [--download URL]`: writes what users install, with this image in
+ * `npm run release -- --image REGISTRY/NAME@sha256:DIGEST [--mirror PREFIX] [--replaces VERSION] [--download URL]`: writes what users install, with this image in
  * every pod, to dist/release. The reference names a digest, so that every node runs the image that was released. With `--load`
- * somebody has loaded the image into the nodes: then a tag does, and without `--image` it is the name in the built archive. `--replaces`
+ * somebody has loaded the image into the nodes: then a tag does, and without `--image` it is the name in the built archive. `--mirror` goes before the names of other projects'
+ * images. `--replaces`
  * names the version before it in a catalog of Operator Lifecycle Manager. `--download` is the URL of the folder that the
  * archive of `kubectl macpool` will be in, for krew's manifest.
  */
@@ -10,6 +11,7 @@ import { mkdir, mkdtemp, rename, rm, writeFile } from "node:fs/promises";
 import path from "node:path";
 import { parseArgs } from "node:util";
 import { DEFAULT_IMAGE } from "../src/api/image.ts";
+import { IMAGE_MIRROR_PATTERN, IMAGE_MIRROR_TEXT } from "../src/operator/config/component-images.ts";
 import { type PackageOptions, releaseFiles } from "./generated-files.ts";
 import { ImageError } from "./image/image-error.ts";
 import { parseReference } from "./image/reference.ts";
@@ -22,14 +24,17 @@ async function main(): Promise<void> {
   const options = {
     image: { type: "string" },
     load: { type: "boolean", default: false },
+    mirror: { type: "string" },
     replaces: { type: "string" },
     download: { type: "string" },
   } as const;
-  const { load, replaces, download = NO_DOWNLOAD, ...values } = parseArgs({ options }).values;
+  const { load, mirror, replaces, download = NO_DOWNLOAD, ...values } = parseArgs({ options }).values;
+  if (mirror !== undefined && !new RegExp(IMAGE_MIRROR_PATTERN).test(mirror))
+    throw new ImageError(`--mirror ${mirror} is none: ${IMAGE_MIRROR_TEXT}`);
   const image = load ? loadedImage(values.image) : pulledImage(values.image);
   if (!/^https:\/\/[^/]/.test(download))
     throw new ImageError(`--download ${download} is not a URL: write https://HOST/PATH`);
-  const written = await writeRelease(FOLDER, image, { replaces, download });
+  const written = await writeRelease(FOLDER, image, { mirror, replaces, download });
   for (const file of written) console.log(path.relative(process.cwd(), file));
 }
 
@@ -51,13 +56,13 @@ export function loadedImage(image = DEFAULT_IMAGE): string {
 export async function writeRelease(
   folder: string,
   image: string,
-  { replaces, download = NO_DOWNLOAD }: PackageOptions & { readonly download?: string } = {},
+  { download = NO_DOWNLOAD, ...options }: PackageOptions & { readonly download?: string } = {},
 ): Promise<string[]> {
   await mkdir(path.dirname(folder), { recursive: true });
   const temporary = await mkdtemp(`${folder}.`);
   try {
     const names: string[] = [];
-    const generated = releaseFiles(image, { replaces }).map(({ path: file, text }) => ({ path: file, content: text }));
+    const generated = releaseFiles(image, options).map(({ path: file, text }) => ({ path: file, content: text }));
     for (const { path: file, content } of [...generated, ...(await cliPackage(download.replace(/\/+$/, "")))]) {
       await mkdir(path.join(temporary, path.dirname(file)), { recursive: true });
       await writeFile(path.join(temporary, file), content);

@@ -14,7 +14,7 @@ import { ProfiledMetrics } from "../certs/profiled-metrics.ts";
 import { KubeClient } from "../kube/client/client.ts";
 import { loadCredentials } from "../kube/credentials/credentials.ts";
 import { readEnv, readPort, runProcess } from "../kube/process/process.ts";
-import { componentImages } from "./config/component-images.ts";
+import { componentImages, IMAGE_MIRROR_PATTERN, IMAGE_MIRROR_TEXT } from "./config/component-images.ts";
 import { DEFAULT_MONITORING, type OperatorSettings, POD_TROUBLE_DEADLINE_SECONDS } from "./config/settings.ts";
 import { Operator } from "./operator.ts";
 
@@ -30,6 +30,10 @@ const environment = z.object({
   LINUX_BRIDGE_IMAGE: image,
   LINUX_BRIDGE_MARKER_IMAGE: image,
   KUBEMACPOOL_IMAGE: image,
+  IMAGE_MIRROR: z
+    .string()
+    .refine((text) => text === "" || new RegExp(IMAGE_MIRROR_PATTERN).test(text), IMAGE_MIRROR_TEXT)
+    .optional(),
   /** Names with commas between them. */
   IMAGE_PULL_SECRETS: z.string().default(""),
   MONITORING_NAMESPACE: z.string().min(1).optional(),
@@ -56,7 +60,7 @@ await runProcess({
         bridgeMarker: variables.LINUX_BRIDGE_MARKER_IMAGE,
         kubeMacPool: variables.KUBEMACPOOL_IMAGE,
       },
-      componentImages: componentImages(env),
+      componentImages: componentImages(env, variables.IMAGE_MIRROR),
       imagePullSecrets: variables.IMAGE_PULL_SECRETS.split(",").filter((name) => name !== ""),
       monitoring: {
         namespace: variables.MONITORING_NAMESPACE,

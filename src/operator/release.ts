@@ -45,6 +45,8 @@ export interface ReleaseChanges {
   readonly images?: Images;
   /** In the environment of the operator, which knows defaults for all. */
   readonly componentImages?: Partial<ComponentImages>;
+  /** Goes before the names of those defaults. */
+  readonly imageMirror?: string | undefined;
   /** Of the operator's pod. */
   readonly imagePullPolicy?: ImagePullPolicy;
 }
@@ -53,9 +55,9 @@ export interface ReleaseChanges {
 export function release(
   image: string,
   namespace = DEFAULT_NAMESPACE,
-  { imagePullPolicy = "IfNotPresent", ...changes }: ReleaseChanges = {},
+  { imagePullPolicy = "IfNotPresent", imageMirror, ...changes }: ReleaseChanges = {},
 ): Release {
-  const named = changes.componentImages ?? {};
+  const named = { ...changes.componentImages, ...(imageMirror ? { IMAGE_MIRROR: imageMirror } : {}) };
   const settings = { ...settingsFor(image, namespace), ...changes, componentImages: componentImages(named) };
   const labels = {
     name: OPERATOR_NAME,
@@ -101,7 +103,8 @@ interface OperatorPod {
   readonly imagePullPolicy: ImagePullPolicy;
   readonly settings: OperatorSettings;
   readonly labels: Readonly<Record<string, string>>;
-  readonly named: Partial<ComponentImages>;
+  /** Variables about images of other projects. */
+  readonly named: Readonly<Record<string, string>>;
 }
 
 function operatorDeployment({ image, imagePullPolicy, settings, labels, named }: OperatorPod): Deployment {

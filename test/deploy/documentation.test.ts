@@ -3,6 +3,7 @@ import { join } from "node:path";
 import { expect, it } from "vitest";
 import { parseAllDocuments } from "yaml";
 import { PRODUCT_VERSION } from "../../src/api/names.ts";
+import { PUBLISHED_IMAGES } from "../../src/operator/config/component-images.ts";
 
 const root = join(import.meta.dirname, "../..");
 const pages = ["README.md", ...readdirSync(join(root, "docs")).map((page) => `docs/${page}`)].filter((page) =>
@@ -21,6 +22,15 @@ it("names the archive of the image as the build does", () => {
   const archive = `cluster-network-addons-${PRODUCT_VERSION}.oci.tar`;
   const named = readFileSync(join(root, "docs/laptop.md"), "utf8").match(/[\w.-]+\.oci\.tar/g);
   expect(new Set(named)).toEqual(new Set([archive]));
+});
+
+it("has a line that copies each image of other projects to a mirror, by its digest and under its version", () => {
+  const copies = readFileSync(join(root, "docs/install.md"), "utf8").match(/^crane copy .*$/gm);
+  expect(copies).toEqual(
+    Object.values(PUBLISHED_IMAGES).map(
+      ({ name, version, digest }) => `crane copy ${name}@${digest} registry.example.com/mirror/${name}:${version}`,
+    ),
+  );
 });
 
 const read = (yaml: string, version: "1.1" | "1.2"): unknown[] =>

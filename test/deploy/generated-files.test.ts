@@ -6,6 +6,7 @@ import { parseAllDocuments } from "yaml";
 import { filesInGit, releaseFiles } from "../../deploy/generated-files.ts";
 import { loadedImage, pulledImage, writeRelease } from "../../deploy/release.ts";
 import { DEFAULT_IMAGE, IMAGE_REPOSITORY } from "../../src/api/image.ts";
+import { PUBLISHED_IMAGES } from "../../src/operator/config/component-images.ts";
 import { releaseText } from "./support/release-text.ts";
 
 const deploy = join(import.meta.dirname, "../../deploy");
@@ -77,6 +78,22 @@ describe("a release", () => {
     expect(() => pulledImage(undefined)).toThrow("--image is missing");
     for (const wrong of [digest, "localhost/own", "own:dev"])
       expect(() => loadedImage(wrong)).toThrow("REGISTRY/NAME:TAG");
+  });
+
+  it("has a mirror before the names of other projects' images, in every package", () => {
+    const mirror = "registry.test:5000/mirror";
+    const { name, digest } = PUBLISHED_IMAGES.MULTUS_IMAGE;
+    const files = new Map(releaseFiles(DEFAULT_IMAGE, { mirror }).map(({ path, text }) => [path, text]));
+    for (const path of ["release.yaml", "operator.yaml", "kustomize/base/release.yaml"]) {
+      expect(files.get(path)).toContain(`name: IMAGE_MIRROR\n              value: ${mirror}\n`);
+    }
+    expect(files.get("helm/values.yaml")).toContain(`\nimageMirror: ${mirror}\n`);
+    const version = files.get("olm/manifests/cluster-network-addons-operator.clusterserviceversion.yaml");
+    expect(version?.split(`${mirror}/${name}@${digest}`)).toHaveLength(3);
+    expect(version).not.toContain(` ${name}@`);
+    expect(
+      releaseFiles().some(({ path, text }) => path.endsWith("release.yaml") && text.includes("IMAGE_MIRROR")),
+    ).toBe(false);
   });
 
   it("names an image that nobody can put into a public registry", () => {

@@ -52,11 +52,25 @@ export type ComponentImage = keyof typeof PUBLISHED_IMAGES;
 export const COMPONENT_IMAGES = Object.keys(PUBLISHED_IMAGES) as ComponentImage[];
 export type ComponentImages = Readonly<Record<ComponentImage, string>>;
 
-/** Of `named`, an empty one counts as not there, as Kubernetes has it with an empty image. */
-export function componentImages(named: Readonly<Partial<Record<string, string>>> = {}): ComponentImages {
+/** A registry, and a path in it. Runtimes take a first part without dot and port for a name in a public registry. */
+export const IMAGE_MIRROR_PATTERN =
+  "^(localhost|[a-z0-9-]+([.][a-z0-9-]+)+|[a-z0-9.-]+:[0-9]{1,5})(/[a-z0-9]+([._-]+[a-z0-9]+)*)*$";
+export const IMAGE_MIRROR_TEXT =
+  "a mirror is HOST:PORT/PATH, such as registry.example.com/mirror, without https://, tag or slash at the end";
+
+/**
+ * Of `named`, an empty one counts as not there, as Kubernetes has it with an empty image. `mirror` goes before the whole name of
+ * each default, also where `named` repeats the default, as a ClusterServiceVersion does.
+ */
+export function componentImages(
+  named: Readonly<Partial<Record<string, string>>> = {},
+  mirror: string | undefined = undefined,
+): ComponentImages {
   const images = COMPONENT_IMAGES.map((variable) => {
     const { name, digest } = PUBLISHED_IMAGES[variable];
-    return [variable, named[variable] || `${name}@${digest}`] as const;
+    const published = `${name}@${digest}`;
+    const own = named[variable] === published ? "" : named[variable];
+    return [variable, own || (mirror ? `${mirror}/${published}` : published)] as const;
   });
   return Object.fromEntries(images) as ComponentImages;
 }

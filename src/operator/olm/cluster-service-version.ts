@@ -65,12 +65,12 @@ const EXAMPLE = {
 };
 
 export function olmObjects({ version, replaces, operatorVersion, ...options }: CsvOptions): OlmObjects {
-  const { namespace, image, componentImages: named, ...changes } = options;
+  const { namespace, image, componentImages: named, imageMirror, ...changes } = options;
   const { foundation, operator } = release(image, namespace, {
     ...changes,
     version: operatorVersion,
     // All of them, because clusters without internet mirror what a ClusterServiceVersion names.
-    componentImages: componentImages(named),
+    componentImages: componentImages(named, imageMirror),
   });
   const [namespaceObject, definition] = foundation as readonly [KubeObject, KubeObject];
   const workload = operator.find(({ kind }) => kind === "Deployment") as Deployment;
@@ -133,8 +133,13 @@ export function olmObjects({ version, replaces, operatorVersion, ...options }: C
 }
 
 /** The ClusterServiceVersion of this version of the product, from one image. */
-export function ownCsvOptions(image: string, namespace: string, replaces: string | undefined): CsvOptions {
-  return { version: PRODUCT_VERSION, replaces, operatorVersion: PRODUCT_VERSION, namespace, image };
+export function ownCsvOptions(
+  image: string,
+  namespace: string,
+  { replaces, mirror }: { readonly replaces?: string | undefined; readonly mirror?: string | undefined } = {},
+): CsvOptions {
+  const version = PRODUCT_VERSION;
+  return { version, replaces, operatorVersion: version, namespace, image, imageMirror: mirror };
 }
 
 /** Every image that the workload has or names in its environment, once. */

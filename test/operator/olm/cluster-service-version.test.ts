@@ -72,7 +72,7 @@ describe("the bundle for Operator Lifecycle Manager", () => {
 });
 
 describe("a ClusterServiceVersion", () => {
-  const own = ownCsvOptions("registry.test/own:1", "addons", undefined);
+  const own = ownCsvOptions("registry.test/own:1", "addons");
 
   it("names every image once, and gives the operator those that it deploys", () => {
     const named = { MULTUS_IMAGE: "registry.test/multus@sha256:1", OVS_CNI_IMAGE: "registry.test/ovs:2" };
