@@ -1,10 +1,10 @@
 /**
- * `npm run release -- --image REGISTRY/NAME@sha256:DIGEST [--mirror PREFIX] [--replaces VERSION] [--download URL]`: writes what users install, with this image in
- * every pod, to dist/release. The reference names a digest, so that every node runs the image that was released. With `--load`
- * somebody has loaded the image into the nodes: then a tag does, and without `--image` it is the name in the built archive. `--mirror` goes before the names of other projects'
- * images. `--replaces`
- * names the version before it in a catalog of Operator Lifecycle Manager. `--download` is the URL of the folder that the
- * archive of `kubectl macpool` will be in, for krew's manifest.
+ * `npm run release -- --image REGISTRY/NAME@sha256:DIGEST [--load] [--mirror PREFIX] [--replaces VERSION] [--download URL]`:
+ * writes what users install, with this image in every pod, to dist/release. The reference names a digest, so that every node
+ * runs the image that was released. `--load`: somebody has loaded the image into the nodes. Then it has a tag, and without
+ * `--image` the name in the built archive. `--mirror` goes before the names of other projects' images. `--replaces` names the
+ * version before it in a catalog of Operator Lifecycle Manager. `--download` is the URL of the folder that the archive of
+ * `kubectl macpool` will be in, for krew's manifest.
  */
 
 import { mkdir, mkdtemp, rename, rm, writeFile } from "node:fs/promises";
