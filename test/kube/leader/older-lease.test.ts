@@ -18,7 +18,10 @@ test("a lease that is older than it was tells of a restore, one that is gone has
       if (version === undefined) throw new ApiError({ status: 404, reason: "NotFound", message: "no lease" });
       return { metadata: { resourceVersion: String(version) }, spec: { holderIdentity: "b" } } as Lease;
     },
-    update: async (_: unknown, lease: Lease) => ({ ...lease, metadata: { resourceVersion: "3", ...lease.metadata } }),
+    update: async (_: unknown, lease: Lease) => {
+      version ??= 3;
+      return { ...lease, metadata: { ...lease.metadata, resourceVersion: String(version) } };
+    },
   } as unknown as KubeClient;
   const stop = new AbortController();
   const elector = new LeaderElector({
