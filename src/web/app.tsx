@@ -25,7 +25,7 @@ const PAGES: Readonly<Record<View, { readonly title: string; readonly Content: C
   consistency: { title: "Consistency", Content: ConsistencyView },
   namespaces: { title: "Namespaces", Content: NamespacesView },
   check: { title: "Check an address", Content: CheckView },
-  owner: { title: "Story", Content: OwnerView },
+  owner: { title: "Owner", Content: OwnerView },
 };
 
 export function App() {

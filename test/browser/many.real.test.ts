@@ -34,7 +34,7 @@ const VIEWS = [
   { fragment: "#/consistency", title: "Consistency", text: "Leader" },
   { fragment: "#/namespaces", title: "Namespaces", text: "tenant-99" },
   { fragment: `#/check?mac=${IN_USE}&namespace=tenant-1`, title: "Check an address", text: "It would be refused" },
-  { fragment: "#/owner/VirtualMachine/tenant-0/vm-0", title: "Story", text: IN_USE },
+  { fragment: "#/owner/VirtualMachine/tenant-0/vm-0", title: "Owner", text: IN_USE },
 ] as const;
 
 const LOOKS = [

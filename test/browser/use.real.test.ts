@@ -48,7 +48,7 @@ describe.skipIf(CHROMIUM === undefined)("the page in a browser, in use", () => {
     expect(await rows(page).first().textContent()).toContain("default/legacy");
   });
 
-  it("shows an address with its owner and story under a permalink, and copies both", async () => {
+  it("shows an address with its owner and history under a permalink, and copies both", async () => {
     const options = { permissions: ["clipboard-read", "clipboard-write"] };
     await using opened = await bed.openAs(token, "#/address/02:00:00:00:00:01", options);
     const { page } = opened;

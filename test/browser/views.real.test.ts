@@ -32,7 +32,7 @@ const VIEWS: readonly View[] = [
   },
   {
     fragment: "#/owner/VirtualMachine/default/web-0",
-    title: "Story",
+    title: "Owner",
     empty: "no VirtualMachine",
     filled: "allocated",
   },

@@ -47,7 +47,7 @@ describe("the pool's service", () => {
     const message = `failed: write an address such as ${FIRST}`;
     const refused = { at: "2026-11-21T09:14:03Z", what: "refused", code, mac: FIRST, message };
     const who = { kind: "VirtualMachine", namespace: "default", name: "web", exists: false };
-    const body = { ...who, interfaces: [], story: [refused], partial: [] };
+    const body = { ...who, interfaces: [], history: [refused], partial: [] };
     const { stdout } = await say({ rest: () => ({ body }) }, "explain", "web");
     expect(stdout).toContain("  - kubectl macpool check MAC says whether another address would be accepted\n");
     expect(stdout.includes(`  - kubectl macpool find ${FIRST} shows the holder\n`)).toBe(advised);

@@ -68,7 +68,7 @@ function rest(path: string, query: URLSearchParams): Answer | undefined {
     return list(answers.claims.filter(({ owners }) => !namespace || owners.some(inNamespace)));
   if (collection === "owners") {
     return found(
-      diagnosis.stories.find(({ kind, namespace, name }) => `${kind}/${namespace}/${name}` === names.join("/")),
+      diagnosis.histories.find(({ kind, namespace, name }) => `${kind}/${namespace}/${name}` === names.join("/")),
     );
   }
   if (collection === "collisions") return list(diagnosis.collisions);
@@ -169,7 +169,7 @@ describe("what kubectl macpool prints", () => {
     [["status"], { items: answers.pools, total: 2 }],
     [["list", "-A"], { items: answers.claims, total: 3 }],
     [["find", answers.FIRST], { items: [answers.claims[1]], total: 1 }],
-    [["explain", "web"], diagnosis.stories[0]],
+    [["explain", "web"], diagnosis.histories[0]],
     [["check", answers.FIRST], diagnosis.checks[1]],
     [["collisions", "-A"], { items: diagnosis.collisions, total: 1 }],
     [["denials", "-A"], { items: answers.denials, total: 2 }],

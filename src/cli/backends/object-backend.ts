@@ -9,10 +9,10 @@ import { type ClaimOwner, distinctOwners, isNamesake, type MACClaim } from "../.
 import type { MACPool } from "../../api/mac-pool.ts";
 import type {
   CollisionView,
+  HistoryEntryView,
   ListView,
   MapView,
   PoolView,
-  StoryEntryView,
   WatchEventView,
 } from "../../mac-pool/inspection/rest/views.ts";
 import type { Segments } from "../../mac-pool/pools/segments.ts";
@@ -24,8 +24,8 @@ import {
   type Finding,
   type KnownClaim,
   type KnownConsistency,
+  type KnownHistory,
   type KnownOwner,
-  type KnownStory,
   type ListedClaim,
   type MapSection,
   NeedsService,
@@ -101,7 +101,7 @@ export class ObjectBackend implements PoolBackend {
     return mapView(pool, { claims, excluded: await this.#objects.excluded(claims) }, section);
   }
 
-  async owner(ref: OwnerRef): Promise<KnownStory | undefined> {
+  async owner(ref: OwnerRef): Promise<KnownHistory | undefined> {
     const isRef = (owner: ClaimOwner): boolean => isNamesake(owner, ref);
     const [claims, exists] = await Promise.all([this.#objects.claims(), this.#objects.exists(ref)]);
     const held = claims.flatMap((claim) => ownersOf(claim).flatMap((owner) => (isRef(owner) ? { claim, owner } : [])));
@@ -121,7 +121,7 @@ export class ObjectBackend implements PoolBackend {
         since: owner.since,
         ...hostAddressAt(parseMac(claim.spec.mac), hosts),
       })),
-      story: held.map(({ claim, owner }) => allocation(claim, owner)).sort((a, b) => (a.at < b.at ? 1 : -1)),
+      history: held.map(({ claim, owner }) => allocation(claim, owner)).sort((a, b) => (a.at < b.at ? 1 : -1)),
       partial: [],
     });
   }
@@ -242,7 +242,7 @@ function viewOf(claim: MACClaim, pools: readonly Segments[]): ListedClaim {
   return plain(claimView(claim, pools, ownersOf(claim)));
 }
 
-function allocation({ spec }: MACClaim, owner: ClaimOwner): StoryEntryView {
+function allocation({ spec }: MACClaim, owner: ClaimOwner): HistoryEntryView {
   const from = spec.pool === undefined ? "" : `, pool ${spec.pool}`;
   const message = `${spec.mac} for interface "${owner.interface}" (${spec.origin}${from})`;
   return { at: owner.since, what: "allocated", mac: spec.mac, interface: owner.interface, message };

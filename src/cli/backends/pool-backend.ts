@@ -10,7 +10,7 @@ import type {
   ListView,
   MapView,
   NamespaceView,
-  OwnerStoryView,
+  OwnerHistoryView,
   OwnerView,
   PoolView,
   WatchEventView,
@@ -35,7 +35,7 @@ export interface PoolBackend {
   /** An address without a claim that the user may see. */
   unclaimed(mac: Mac, namespace: string): Promise<UnclaimedAddress>;
   map(pool: string, section: MapSection): Promise<MapView>;
-  owner(owner: OwnerRef): Promise<KnownStory | undefined>;
+  owner(owner: OwnerRef): Promise<KnownHistory | undefined>;
   collisions(namespace?: string): Promise<ListView<CollisionView>>;
   denials(namespace?: string): Promise<ListView<DenialView>>;
   consistency(namespace?: string): Promise<KnownConsistency>;
@@ -75,13 +75,13 @@ export interface KnownOwner extends Omit<OwnerView, "node"> {
   readonly node?: string | null;
 }
 
-export interface KnownStory extends Omit<OwnerStoryView, "exists" | "node" | "interfaces"> {
+export interface KnownHistory extends Omit<OwnerHistoryView, "exists" | "node" | "interfaces"> {
   readonly exists: boolean | null;
   readonly node?: string | null;
   readonly interfaces: readonly KnownInterface[];
 }
 
-export interface KnownInterface extends Omit<OwnerStoryView["interfaces"][number], "hostAddress" | "phase"> {
+export interface KnownInterface extends Omit<OwnerHistoryView["interfaces"][number], "hostAddress" | "phase"> {
   readonly phase?: KnownPhase;
   readonly hostAddress?: string | null;
 }

@@ -11,7 +11,7 @@ import type {
   ListView,
   MapView,
   NamespaceView,
-  OwnerStoryView,
+  OwnerHistoryView,
   PoolView,
   WatchEventView,
 } from "../../mac-pool/inspection/rest/views.ts";
@@ -87,8 +87,8 @@ export class RestBackend implements PoolBackend {
     });
   }
 
-  owner({ kind, namespace, name }: OwnerRef): Promise<OwnerStoryView | undefined> {
-    return this.#find<OwnerStoryView>(`owners/${[kind, namespace, name].map(encodeURIComponent).join("/")}`);
+  owner({ kind, namespace, name }: OwnerRef): Promise<OwnerHistoryView | undefined> {
+    return this.#find<OwnerHistoryView>(`owners/${[kind, namespace, name].map(encodeURIComponent).join("/")}`);
   }
 
   collisions(namespace?: string): Promise<ListView<CollisionView>> {

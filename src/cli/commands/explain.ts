@@ -1,7 +1,7 @@
 import { HOST_CONFLICT_ADVICE } from "../../api/host-interfaces.ts";
 import { OWNER_KINDS, type OwnerKind } from "../../api/mac-claim.ts";
-import type { StoryEntryView } from "../../mac-pool/inspection/rest/views.ts";
-import type { KnownInterface, KnownStory, OwnerRef, PoolBackend } from "../backends/pool-backend.ts";
+import type { HistoryEntryView } from "../../mac-pool/inspection/rest/views.ts";
+import type { KnownHistory, KnownInterface, OwnerRef, PoolBackend } from "../backends/pool-backend.ts";
 import { hostText } from "../claim-text.ts";
 import type { CommandSpec } from "../command.ts";
 import { oneArgument, UsageError } from "../command-line.ts";
@@ -37,54 +37,54 @@ export const explain: CommandSpec = {
       throw new UsageError("explain needs a namespace: write NAMESPACE/NAME, or -n in place of -A");
     }
     const refs = parseOwner(wanted, namespace ?? "");
-    const { story, knowsRefusals } = await input.ask(async (backend) => ({
-      story: await firstOf(refs, backend),
+    const { owner, knowsRefusals } = await input.ask(async (backend) => ({
+      owner: await firstOf(refs, backend),
       knowsRefusals: backend.knowsRefusals,
     }));
-    if (story === undefined) {
+    if (owner === undefined) {
       const what = `no VM, VMI or pod ${refs[0]?.namespace}/${refs[0]?.name} has an address`;
       const stderr = knowsRefusals
         ? `${what} or a refusal: correct its name or namespace`
         : `${what}; whether one was refused is not known without the service`;
       return { stdout: "", stderr, exitCode: 1 };
     }
-    const formatted = formatViews(line, story, [ownerNameOf(story)]);
-    const stdout = formatted ?? describe(story, terminal, nowMs) + (knowsRefusals ? "" : UNKNOWN);
-    return { stdout, exitCode: refusalOf(story) === undefined ? 0 : 1 };
+    const formatted = formatViews(line, owner, [ownerNameOf(owner)]);
+    const stdout = formatted ?? describe(owner, terminal, nowMs) + (knowsRefusals ? "" : UNKNOWN);
+    return { stdout, exitCode: refusalOf(owner) === undefined ? 0 : 1 };
   },
 };
 
-async function firstOf(owners: readonly OwnerRef[], backend: PoolBackend): Promise<KnownStory | undefined> {
+async function firstOf(owners: readonly OwnerRef[], backend: PoolBackend): Promise<KnownHistory | undefined> {
   for (const owner of owners) {
-    const story = await backend.owner(owner);
-    if (story !== undefined) return story;
+    const known = await backend.owner(owner);
+    if (known !== undefined) return known;
   }
   return undefined;
 }
 
 /** The last thing that happened to it, where that was a refusal. */
-function refusalOf({ story }: KnownStory): StoryEntryView | undefined {
-  return story[0]?.what === "refused" ? story[0] : undefined;
+function refusalOf({ history }: KnownHistory): HistoryEntryView | undefined {
+  return history[0]?.what === "refused" ? history[0] : undefined;
 }
 
-function describe(story: KnownStory, terminal: Terminal, nowMs: number): string {
-  const { kind, namespace, name, exists, interfaces } = story;
+function describe(owner: KnownHistory, terminal: Terminal, nowMs: number): string {
+  const { kind, namespace, name, exists, interfaces } = owner;
   const who = `${kind} ${namespace}/${name}`;
-  const refusal = refusalOf(story);
-  const events = story.story.filter((entry) => entry !== refusal);
-  const state = stateOf(who, story);
+  const refusal = refusalOf(owner);
+  const events = owner.history.filter((entry) => entry !== refusal);
+  const state = stateOf(who, owner);
   return [
     refusal === undefined ? state : `${refused(who, refusal, terminal, nowMs)}${exists === false ? "" : `\n${state}`}`,
     ...(interfaces.length === 0 ? [] : [interfaceTable(interfaces, terminal)]),
     ...hostTexts(interfaces, terminal),
     ...(events.length === 0 ? [] : [`History, newest first\n${history(events, terminal)}`]),
-    ...(story.partial.length === 0
+    ...(owner.partial.length === 0
       ? []
-      : [`Replicas that did not answer: ${story.partial.join(", ")}. Their refusals are missing.\n`]),
+      : [`Replicas that did not answer: ${owner.partial.join(", ")}. Their refusals are missing.\n`]),
   ].join("\n");
 }
 
-function stateOf(who: string, { exists, node, pod }: KnownStory): string {
+function stateOf(who: string, { exists, node, pod }: KnownHistory): string {
   if (exists === false) return `${who} does not exist\n`;
   if (node === null) {
     const what = exists ? "Where it runs" : "Whether it exists, and where it runs,";
@@ -106,7 +106,7 @@ function hostTexts(interfaces: readonly KnownInterface[], terminal: Terminal): r
 
 function refused(
   who: string,
-  { at, code = "", mac, message }: StoryEntryView,
+  { at, code = "", mac, message }: HistoryEntryView,
   terminal: Terminal,
   nowMs: number,
 ): string {
@@ -129,7 +129,7 @@ function interfaceTable(interfaces: readonly KnownInterface[], { columns: width 
   return formatTable(columns, interfaces, { noHeaders: false, columns: width });
 }
 
-function history(entries: readonly StoryEntryView[], terminal: Terminal): string {
+function history(entries: readonly HistoryEntryView[], terminal: Terminal): string {
   return entries
     .map(({ at, what, message }) => {
       const event = what === "refused" ? painted(terminal, "red", what) : what;

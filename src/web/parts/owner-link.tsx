@@ -9,7 +9,7 @@ interface Owner {
 
 const SHORT: Readonly<Record<string, string>> = { VirtualMachine: "VM", VirtualMachineInstance: "VMI" };
 
-/** `VM default/web`, a link to its story. Without a name, where only the prefix is known, it is text. */
+/** `VM default/web`, a link to its history. Without a name, where only the prefix is known, it is text. */
 export function OwnerLink({ owner }: { readonly owner: Owner }) {
   const { kind, namespace, name, generateName } = owner;
   const written = `${namespace}/${name ?? `${generateName ?? ""}*`}`;

@@ -1,5 +1,5 @@
 import { useLayoutEffect } from "preact/hooks";
-import type { ClaimView, OwnerStoryView, OwnerView } from "../../mac-pool/inspection/rest/views.ts";
+import type { ClaimView, OwnerHistoryView, OwnerView } from "../../mac-pool/inspection/rest/views.ts";
 import { goTo } from "../navigation.ts";
 import { CopyButton } from "../parts/copy-button.tsx";
 import { HostNotice } from "../parts/host-notice.tsx";
@@ -10,7 +10,7 @@ import { Time } from "../parts/time.tsx";
 import { linkTo } from "../route.ts";
 import { count } from "../text.ts";
 import { useQuery } from "../use-query.ts";
-import { StoryList } from "./owner.tsx";
+import { HistoryList } from "./owner.tsx";
 
 const NOT_FOUND = 404;
 
@@ -113,7 +113,7 @@ function Details({ claim }: { readonly claim: ClaimView }) {
 function Owner({ owner }: { readonly owner: OwnerView }) {
   const { kind, namespace, name, interface: nic, network, node, pod, since } = owner;
   const path = name === undefined ? undefined : `owners/${[kind, namespace, name].map(encodeURIComponent).join("/")}`;
-  const story = useQuery<OwnerStoryView>(path).value.value;
+  const seen = useQuery<OwnerHistoryView>(path).value.value;
   return (
     <section>
       <h3>
@@ -124,7 +124,7 @@ function Owner({ owner }: { readonly owner: OwnerView }) {
         {network !== undefined && ` on network ${network}`}.{" "}
         {node === undefined ? "It does not run." : `It runs on node ${node} in pod ${pod}.`}
       </p>
-      {story !== undefined && story.story.length > 0 && <StoryList story={story.story} partial={story.partial} />}
+      {seen !== undefined && seen.history.length > 0 && <HistoryList history={seen.history} partial={seen.partial} />}
     </section>
   );
 }

@@ -1,4 +1,4 @@
-import type { OwnerStoryView } from "../../mac-pool/inspection/rest/views.ts";
+import type { OwnerHistoryView } from "../../mac-pool/inspection/rest/views.ts";
 import { route } from "../navigation.ts";
 import { CopyButton } from "../parts/copy-button.tsx";
 import { Empty } from "../parts/empty.tsx";
@@ -16,7 +16,7 @@ import { useQuery } from "../use-query.ts";
 export function OwnerView() {
   const { args } = route.value;
   const path = `owners/${args.map(encodeURIComponent).join("/")}`;
-  const answer = useQuery<OwnerStoryView>(args.length === 3 ? path : undefined);
+  const answer = useQuery<OwnerHistoryView>(args.length === 3 ? path : undefined);
   const [kind = "", namespace = "", name = ""] = args;
   const owner = answer.value.value;
   return (
@@ -29,16 +29,16 @@ export function OwnerView() {
         <CopyButton text={location.href} what="link" />
       </p>
       {args.length !== 3 && (
-        <p class="notice bad">A story has a kind, a namespace and a name. Choose a VM in a list.</p>
+        <p class="notice bad">An owner has a kind, a namespace and a name. Choose a VM in a list.</p>
       )}
       <ProblemNotice problem={answer.problem} isStale={owner !== undefined} />
-      {owner !== undefined && <Story owner={owner} />}
+      {owner !== undefined && <Owner owner={owner} />}
     </>
   );
 }
 
-function Story({ owner }: { readonly owner: OwnerStoryView }) {
-  const { exists, node, pod, interfaces, story, partial } = owner;
+function Owner({ owner }: { readonly owner: OwnerHistoryView }) {
+  const { exists, node, pod, interfaces, history, partial } = owner;
   return (
     <>
       <p>
@@ -79,28 +79,28 @@ function Story({ owner }: { readonly owner: OwnerStoryView }) {
         </ScrollRegion>
       )}
       <h2>What happened</h2>
-      <StoryList story={story} partial={partial} />
+      <HistoryList history={history} partial={partial} />
     </>
   );
 }
 
-interface StoryProps {
-  readonly story: OwnerStoryView["story"];
+interface HistoryProps {
+  readonly history: OwnerHistoryView["history"];
   readonly partial: readonly string[];
 }
 
 /** What happened, newest first. */
-export function StoryList({ story, partial }: StoryProps) {
+export function HistoryList({ history, partial }: HistoryProps) {
   return (
     <>
       <SilentReplicas names={partial} />
-      {story.length === 0 && (
+      {history.length === 0 && (
         <Empty title="Nothing is known about it.">
-          <p>A story begins when the pool gives an address to the object, or refuses it.</p>
+          <p>The history begins when the pool gives the object an address or refuses one.</p>
         </Empty>
       )}
-      <ol class="story">
-        {story.map(({ at, what, mac, interface: nic, message }) => (
+      <ol class="history">
+        {history.map(({ at, what, mac, interface: nic, message }) => (
           <li key={`${at}/${what}/${mac}/${nic}/${message}`} class={what}>
             <Time at={at} /> <strong>{what}</strong> {nic !== undefined && <span>{nic} </span>}
             {mac !== undefined && <MacLink mac={mac} />}

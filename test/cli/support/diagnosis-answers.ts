@@ -6,7 +6,7 @@ import {
   collisionViewSchema,
   consistencyViewSchema,
   namespaceViewSchema,
-  ownerStoryViewSchema,
+  ownerHistoryViewSchema,
 } from "../../../src/mac-pool/inspection/rest/views.ts";
 import { AGO, FIRST, owner, REFUSAL } from "./answers.ts";
 
@@ -36,7 +36,7 @@ export const collisions = z.array(collisionViewSchema).parse([
   },
 ]);
 
-export const stories = z.array(ownerStoryViewSchema).parse([
+export const histories = z.array(ownerHistoryViewSchema).parse([
   {
     kind: "VirtualMachine",
     namespace: "default",
@@ -56,7 +56,7 @@ export const stories = z.array(ownerStoryViewSchema).parse([
       },
       { interface: "net2", mac: "02:00:00:00:00:01", hostAddress: "interface eno1 of node node-a" },
     ],
-    story: [
+    history: [
       {
         at: AGO(118),
         what: "bound",
@@ -81,7 +81,7 @@ export const stories = z.array(ownerStoryViewSchema).parse([
     name: "web-3",
     exists: false,
     interfaces: [],
-    story: [
+    history: [
       {
         at: AGO(40),
         what: "refused",

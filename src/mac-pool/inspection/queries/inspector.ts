@@ -26,7 +26,7 @@ import { ConsistencyQuery } from "./consistency.ts";
 import { type DenialFilter, type DenialLog, DenialQueries, LOCAL_DENIALS } from "./denials.ts";
 import { mapOf } from "./map.ts";
 import { namespaceNames, namespaceViews } from "./namespaces.ts";
-import { History, type OwnerRef, ownerNames, ownerStory } from "./owners.ts";
+import { History, type OwnerRef, ownerHistory, ownerNames } from "./owners.ts";
 import { poolView, poolViews } from "./pools.ts";
 import { hostAddressIn, type Scope } from "./scope.ts";
 
@@ -145,10 +145,10 @@ export class Inspector {
     return [...new Set(owners.map(({ namespace }) => namespace))].slice(0, MAX_NAMESPACES);
   }
 
-  async owner(ref: OwnerRef, scope: Scope): Promise<views.OwnerStoryView> {
+  async owner(ref: OwnerRef, scope: Scope): Promise<views.OwnerHistoryView> {
     const [catalog, claims, denials, history] = [this.#catalog, this.#claims, this.#denials, this.#history];
-    const story = await ownerStory(ref, scope, { catalog, claims, denials, history });
-    if (story !== undefined) return story;
+    const owner = await ownerHistory(ref, scope, { catalog, claims, denials, history });
+    if (owner !== undefined) return owner;
     const meant = closestName(ref.name, ownerNames(ref, catalog));
     throw notFound(`${ref.kind} ${ref.namespace}/${ref.name} with a MAC address or a refusal`, meant);
   }

@@ -4,7 +4,7 @@ import type { KubeObject } from "../../../kube/client/resource.ts";
 import type { Clock } from "../../../kube/clock.ts";
 import { statusOf } from "../../claims/claim.ts";
 import { instanceMacs, machineMacs, podMacs } from "../../objects/listed-macs.ts";
-import type { DenialView, OwnerStoryView, StoryEntryView } from "../rest/views.ts";
+import type { DenialView, HistoryEntryView, OwnerHistoryView } from "../rest/views.ts";
 import type { Catalog, ClaimChange } from "./catalog.ts";
 import type { ClaimQueries } from "./claims.ts";
 import type { DenialQueries } from "./denials.ts";
@@ -17,14 +17,14 @@ export interface OwnerRef {
 }
 
 /** One interface: by the object, by a claim, or by both. */
-type Interface = OwnerStoryView["interfaces"][number];
+type Interface = OwnerHistoryView["interfaces"][number];
 
 interface Held {
   readonly claim: MACClaim;
   readonly owner: ClaimOwner;
 }
 
-interface StoryOptions {
+interface HistoryOptions {
   readonly catalog: Catalog;
   readonly claims: ClaimQueries;
   readonly denials: DenialQueries;
@@ -32,11 +32,11 @@ interface StoryOptions {
 }
 
 /** What one VM, VMI or pod has, and what happened to it. Undefined where it has no address, is not there, and was not refused. */
-export async function ownerStory(
+export async function ownerHistory(
   ref: OwnerRef,
   scope: Scope,
-  { catalog, claims, denials, history }: StoryOptions,
-): Promise<OwnerStoryView | undefined> {
+  { catalog, claims, denials, history }: HistoryOptions,
+): Promise<OwnerHistoryView | undefined> {
   const { kind, namespace, name } = ref;
   const { machines, instances, pods, index } = catalog.caches;
   const informer = { VirtualMachine: machines, VirtualMachineInstance: instances, Pod: pods }[kind];
@@ -47,7 +47,7 @@ export async function ownerStory(
   const events = history.of(`${kind}/${namespace}/${name}`);
   if (object === undefined && held.length + refusals.length + events.length === 0) return undefined;
   const created = object?.metadata.creationTimestamp;
-  const story = [
+  const entries = [
     ...(created === undefined ? [] : [{ at: created, what: "created" as const, message: `${kind} was created` }]),
     ...held.flatMap(allocation),
     ...events,
@@ -61,7 +61,7 @@ export async function ownerStory(
       ...one,
       ...hostAddressIn(scope, index.hosts.at(parseMac(one.mac) as Mac)),
     })),
-    story: story.sort((one, other) => Date.parse(other.at) - Date.parse(one.at)),
+    history: entries.sort((one, other) => Date.parse(other.at) - Date.parse(one.at)),
     partial: [...partial],
   };
 }
@@ -124,21 +124,21 @@ const LISTED = {
   Pod: (pod: KubeObject) => podMacs(pod),
 } as const;
 
-function allocation({ claim, owner }: Held): StoryEntryView[] {
+function allocation({ claim, owner }: Held): HistoryEntryView[] {
   const { mac, origin } = claim.spec;
   const what = { automatic: "was given", explicit: "asked for and got", observed: "was found with" }[origin];
   const entry = { at: owner.since, mac, interface: owner.interface };
   const others = statusOf(claim).owners.filter(({ kind, namespace, name }) => {
     return kind !== owner.kind || namespace !== owner.namespace || name !== owner.name;
   });
-  const shared: StoryEntryView[] =
+  const shared: HistoryEntryView[] =
     others.length === 0 ? [] : [{ ...entry, what: "shared", message: `shares ${mac} with ${count(others.length)}` }];
   return [...shared, { ...entry, what: "allocated", message: `${what} ${mac} for interface ${owner.interface}` }];
 }
 
 const count = (others: number): string => (others === 1 ? "another object" : `${others} other objects`);
 
-function refusal({ at, code, mac, interface: name, message, count: times }: DenialView): StoryEntryView {
+function refusal({ at, code, mac, interface: name, message, count: times }: DenialView): HistoryEntryView {
   return {
     at,
     what: "refused",
@@ -151,7 +151,7 @@ function refusal({ at, code, mac, interface: name, message, count: times }: Deni
 
 const MAX_KEPT = 5_000;
 
-interface HistoryEntry extends StoryEntryView {
+interface HistoryEntry extends HistoryEntryView {
   /** `kind/namespace/name`. */
   readonly owner: string;
 }
@@ -173,7 +173,7 @@ export class History {
     this.#isOn = true;
   }
 
-  of(owner: string): StoryEntryView[] {
+  of(owner: string): HistoryEntryView[] {
     return this.#entries.filter((entry) => entry.owner === owner).map(({ owner: _, ...view }) => view);
   }
 

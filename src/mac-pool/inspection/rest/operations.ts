@@ -131,7 +131,7 @@ export const OPERATIONS: readonly Operation[] = [
     path: "/api/v1/owners/:kind/:namespace/:name",
     summary: "What one VM, VMI or pod has, and what happened to it.",
     params: parameters.ownerParams,
-    answer: views.ownerStoryViewSchema,
+    answer: views.ownerHistoryViewSchema,
     wanted: GET_CLAIMS,
     namespacesOf: ({ params }) => [params.namespace],
     render: ({ inspector, params, scope }) => inspector.owner(params, scope),

@@ -128,7 +128,7 @@ export const mapViewSchema = z
   .meta({ id: "Map" });
 export type MapView = z.infer<typeof mapViewSchema>;
 
-const storyEntryViewSchema = z.object({
+const historyEntryViewSchema = z.object({
   at: time,
   what: z.enum(["created", "allocated", "bound", "refused", "shared", "released"]),
   code: z.string().exactOptional().describe("Of a refusal, as of a denial."),
@@ -136,9 +136,9 @@ const storyEntryViewSchema = z.object({
   interface: z.string().exactOptional(),
   message: z.string(),
 });
-export type StoryEntryView = z.infer<typeof storyEntryViewSchema>;
+export type HistoryEntryView = z.infer<typeof historyEntryViewSchema>;
 
-export const ownerStoryViewSchema = z
+export const ownerHistoryViewSchema = z
   .object({
     kind: z.enum(OWNER_KINDS),
     namespace: z.string(),
@@ -158,11 +158,11 @@ export const ownerStoryViewSchema = z
         hostAddress,
       }),
     ),
-    story: z.array(storyEntryViewSchema).describe("Newest first."),
+    history: z.array(historyEntryViewSchema).describe("Newest first."),
     partial: z.array(z.string()).describe("Replicas that did not tell their refusals in time."),
   })
-  .meta({ id: "OwnerStory" });
-export type OwnerStoryView = z.infer<typeof ownerStoryViewSchema>;
+  .meta({ id: "OwnerHistory" });
+export type OwnerHistoryView = z.infer<typeof ownerHistoryViewSchema>;
 
 const collisionPartyViewSchema = z.object({
   kind: z.enum(OWNER_KINDS),

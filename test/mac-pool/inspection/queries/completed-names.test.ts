@@ -27,7 +27,7 @@ it("gives each prefix the name of another object", () => {
   ]);
 });
 
-it("shows and finds an owner by the name that the API server has made, and tells its story", async () => {
+it("shows and finds an owner by the name that the API server has made, and tells its history", async () => {
   const pools = { default: { ranges: [{ start: "02:5d:1c:00:00:00", end: "02:5d:1c:00:00:ff" }] } };
   await using fixture = await InspectionFixture.start({ pools, namespaces: { mine: {} } });
   const claim = claimOf(FIRST, [prefixed("web-")]);
@@ -40,7 +40,7 @@ it("shows and finds an owner by the name that the API server has made, and tells
   expect(found("web-x7k2p")).toMatchObject([{ phase: "Bound", owners: [{ name: "web-x7k2p" }] }]);
   expect(fixture.inspector.claim(formatMac(FIRST), EVERYTHING).owners).toMatchObject([{ name: "web-x7k2p" }]);
   const ref = { kind: "VirtualMachine", namespace: "mine", name: "web-x7k2p" } as const;
-  const told = async () => (await fixture.inspector.owner(ref, EVERYTHING)).story.map(({ what }) => what);
+  const told = async () => (await fixture.inspector.owner(ref, EVERYTHING)).history.map(({ what }) => what);
   expect((await told()).sort()).toEqual(["allocated", "bound", "created"]);
   await fixture.objects.tell("DELETED", "virtualmachines", vm);
   await fixture.objects.tell("MODIFIED", "macclaims", claimOf(FIRST, [], { phase: "Quarantined" }));

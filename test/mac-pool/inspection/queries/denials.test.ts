@@ -5,7 +5,7 @@ import type { AdmissionRequest } from "../../../../src/kube/server/admission-ser
 import { conflict } from "../../../../src/mac-pool/claims/refusals.ts";
 import { DenialLog, DenialQueries } from "../../../../src/mac-pool/inspection/queries/denials.ts";
 import { EVERYTHING } from "../../../../src/mac-pool/inspection/queries/scope.ts";
-import { denialViewSchema, ownerStoryViewSchema } from "../../../../src/mac-pool/inspection/rest/views.ts";
+import { denialViewSchema, ownerHistoryViewSchema } from "../../../../src/mac-pool/inspection/rest/views.ts";
 import { heldBytes } from "../../../support/held-bytes.ts";
 import { FIRST, InspectionFixture, owner } from "../inspection-fixture.ts";
 
@@ -36,14 +36,14 @@ describe("the refusals that a replica remembers", () => {
     expect(first).toMatchObject({ count: 3, name: "web", interface: "nic", code: "MACPOOL_CONFLICT", replica: "one" });
   });
 
-  it("are in the story of the VM with their code", async () => {
+  it("are in the history of the VM with their code", async () => {
     await using fixture = await InspectionFixture.start();
     add(fixture.denials, "default", "web");
     const told = await fixture.inspector.owner(
       { kind: "VirtualMachine", namespace: "default", name: "web" },
       EVERYTHING,
     );
-    expect(ownerStoryViewSchema.parse(told).story).toMatchObject([{ what: "refused", code: "MACPOOL_CONFLICT" }]);
+    expect(ownerHistoryViewSchema.parse(told).history).toMatchObject([{ what: "refused", code: "MACPOOL_CONFLICT" }]);
   });
 
   it("name an owner elsewhere to those only who may see everything", () => {

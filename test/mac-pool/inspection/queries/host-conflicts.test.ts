@@ -26,8 +26,8 @@ describe("an address that an object and a node have", () => {
     await using fixture = await start();
     const host = { hostAddress: "interface eth0 of node node-a" };
     expect(views.claimViewSchema.parse(fixture.inspector.claim(HELD, EVERYTHING))).toMatchObject(host);
-    const story = views.ownerStoryViewSchema.parse(await fixture.inspector.owner(VM, EVERYTHING));
-    expect(story.interfaces).toMatchObject([{ mac: HELD, ...host }]);
+    const owner = views.ownerHistoryViewSchema.parse(await fixture.inspector.owner(VM, EVERYTHING));
+    expect(owner.interfaces).toMatchObject([{ mac: HELD, ...host }]);
     expect(fixture.inspector.pool("default", true)).toMatchObject({ hostConflicts: 1, hostAddressPolicy: "Warn" });
     const { findings } = views.consistencyViewSchema.parse(await fixture.inspector.consistency(undefined, EVERYTHING));
     expect(findings).toEqual([

@@ -275,7 +275,7 @@ describe("the questions of inspection", () => {
     expect(findings[0]?.message).toContain("Interface pod9a6a0c3b4d8 on network mine/blue");
   });
 
-  it("tell the story of a VM, the newest first", async () => {
+  it("tell the history of a VM, the newest first", async () => {
     const ref = { kind: "VirtualMachine", namespace: "mine", name: "web" } as const;
     const vm = vmOf("mine", "web", [mac(1)]);
     const machine = { ...vm, metadata: { ...vm.metadata, creationTimestamp: "2026-01-01T00:00:01Z" } };
@@ -286,11 +286,11 @@ describe("the questions of inspection", () => {
       machines: [machine],
     });
     const before = await fixture.inspector.owner(ref, EVERYTHING);
-    expect(before.story.map(({ what }) => what)).toEqual(["allocated", "created"]);
+    expect(before.history.map(({ what }) => what)).toEqual(["allocated", "created"]);
     await fixture.objects.tell("DELETED", "macclaims", claim);
-    const story = views.ownerStoryViewSchema.parse(await fixture.inspector.owner(ref, EVERYTHING));
-    expect(story.story.map(({ what }) => what)).toEqual(["released", "created"]);
-    expect(story.interfaces).toEqual([{ interface: "a", mac: formatMac(mac(1)), network: "multus br1-net" }]);
+    const after = views.ownerHistoryViewSchema.parse(await fixture.inspector.owner(ref, EVERYTHING));
+    expect(after.history.map(({ what }) => what)).toEqual(["released", "created"]);
+    expect(after.interfaces).toEqual([{ interface: "a", mac: formatMac(mac(1)), network: "multus br1-net" }]);
     await expect(fixture.inspector.owner({ ...ref, name: "wbe" }, EVERYTHING)).rejects.toThrow(
       "There is no VirtualMachine",
     );
