@@ -10,6 +10,7 @@ import { lint } from "./commands/lint.ts";
 import { list } from "./commands/list.ts";
 import { map } from "./commands/map.ts";
 import { namespaces } from "./commands/namespaces.ts";
+import { newNetwork } from "./commands/new-network.ts";
 import { ranges } from "./commands/ranges.ts";
 import { status } from "./commands/status.ts";
 import { ui } from "./commands/ui.ts";
@@ -30,6 +31,7 @@ export const COMMANDS: readonly CommandSpec[] = [
   watch,
   ranges,
   lint,
+  newNetwork,
   ui,
   completion,
 ];

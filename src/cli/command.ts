@@ -43,6 +43,8 @@ export interface CommandSpec extends CommandUsage {
   readonly summary: string;
   /** Paragraphs of its own help. */
   readonly details?: readonly string[];
+  /** Whole command lines. */
+  readonly examples?: readonly string[];
   /** First arguments that completion offers. */
   readonly words?: readonly string[];
   readonly offers?: Offer;

@@ -24,11 +24,12 @@ Exit codes: 0 success, 1 error or problem found, 2 wrong usage.
 }
 
 export function helpOf(spec: CommandSpec): string {
-  const { details = [], options = [] } = spec;
+  const { details = [], examples = [], options = [] } = spec;
   return [
     `${capitalised(spec.summary)}.\n\nUsage: kubectl macpool ${usageOf(spec)} [OPTIONS]\n`,
     ...(details.length === 0 ? [] : [details.map((text) => wrapped(PAGE, text, 0)).join("")]),
     ...(options.length === 0 ? [] : [`Options:\n${listed(options.map(optionLine))}`]),
+    ...(examples.length === 0 ? [] : [`Examples:\n${examples.map((line) => `  ${line}\n`).join("")}`]),
     "kubectl macpool --help has the options of all commands.\n",
   ].join("\n");
 }

@@ -1,30 +1,108 @@
-import { readdir, readFile, stat } from "node:fs/promises";
+import { createReadStream } from "node:fs";
+import { readdir, stat } from "node:fs/promises";
 import { join } from "node:path";
-import { text } from "node:stream/consumers";
-import { parseAllDocuments } from "yaml";
+import { type Document, isNode, LineCounter, type Node, parseAllDocuments, type Tags } from "yaml";
 import { CliError } from "./faults.ts";
+import { type Misreading, misreadingsIn } from "./yaml-misreadings.ts";
 
 /** Objects of files, as `kubectl apply -f` reads them. */
 
 export interface Manifest {
   /** The file; `-` for stdin. */
   readonly source: string;
+  /** Its number in the file, from 1. The items of a list have one. */
+  readonly document: number;
   readonly object: unknown;
+  readonly misreadings: readonly Misreading[];
+}
+
+export interface ManifestLimits {
+  /** Of all files together. */
+  readonly bytes: number;
+  readonly documents: number;
+  readonly documentBytes: number;
 }
 
 const EXTENSIONS = /\.(ya?ml|json)$/;
 const STDIN = "-";
+/** Wherever such a line stands, a document ends. */
+const DOCUMENT_START = /^---(?=\s|$)/m;
+const MIB = 1024 * 1024;
 
-/** Of files, of the files of directories, and of stdin. Throws a `CliError` with the file for what can't be read. */
-export async function readManifests(paths: readonly string[], stdin: NodeJS.ReadableStream): Promise<Manifest[]> {
+/** kubectl reads YAML 1.1, but takes neither `1:30` nor `2001-12-14` for anything else than text. */
+const AS_KUBECTL = {
+  version: "1.1",
+  customTags: (tags: Tags): Tags =>
+    tags.filter(
+      (tag) => typeof tag === "string" || (tag.format !== "TIME" && tag.tag !== "tag:yaml.org,2002:timestamp"),
+    ),
+} as const;
+
+/**
+ * Of files, of the files of directories, and of stdin. Throws a `CliError` with the file for what can't be read, or is more than
+ * the limits allow.
+ */
+export async function readManifests(
+  paths: readonly string[],
+  stdin: NodeJS.ReadableStream,
+  limits?: ManifestLimits,
+): Promise<Manifest[]> {
   const manifests: Manifest[] = [];
+  const budget = new Budget(limits);
+  const read = async (source: string, stream: NodeJS.ReadableStream): Promise<void> => {
+    const content = await readable(source, budget.read(source, stream));
+    budget.admit(source, content);
+    for (const manifest of parseManifests(source, content)) manifests.push(manifest);
+    budget.admitObjects(source, manifests.length);
+  };
   for (const path of paths) {
-    if (path === STDIN) manifests.push(...parseManifests(path, await text(stdin)));
-    else
-      for (const file of await filesOf(path))
-        manifests.push(...parseManifests(file, await readable(file, readFile(file, "utf8"))));
+    if (path === STDIN) await read(path, stdin);
+    else for (const file of await filesOf(path)) await read(file, createReadStream(file));
   }
   return manifests;
+}
+
+/** What is left of the limits. */
+class Budget {
+  readonly #limits: ManifestLimits | undefined;
+  #bytes = 0;
+  #documents = 0;
+
+  constructor(limits: ManifestLimits | undefined) {
+    this.#limits = limits;
+  }
+
+  async read(source: string, stream: NodeJS.ReadableStream): Promise<string> {
+    const parts: Buffer[] = [];
+    for await (const part of stream) {
+      const bytes = Buffer.from(part as Buffer);
+      this.#bytes += bytes.length;
+      const { bytes: most = Number.POSITIVE_INFINITY } = this.#limits ?? {};
+      if (this.#bytes > most) throw this.#tooMuch(source, `the files have more than ${most / MIB} MiB`);
+      parts.push(bytes);
+    }
+    return Buffer.concat(parts).toString("utf8");
+  }
+
+  admit(source: string, content: string): void {
+    if (this.#limits === undefined) return;
+    const { documents, documentBytes } = this.#limits;
+    const texts = content.split(DOCUMENT_START).filter((text) => text.trim() !== "");
+    this.#documents += texts.length;
+    if (this.#documents > documents) throw this.#tooMuch(source, `the files have more than ${documents} documents`);
+    if (texts.some((text) => Buffer.byteLength(text) > documentBytes)) {
+      throw this.#tooMuch(source, `a document has more than ${documentBytes / MIB} MiB`);
+    }
+  }
+
+  admitObjects(source: string, count: number): void {
+    const most = this.#limits?.documents ?? Number.POSITIVE_INFINITY;
+    if (count > most) throw this.#tooMuch(source, `the files have more than ${most} objects`);
+  }
+
+  #tooMuch(source: string, what: string): CliError {
+    return new CliError(`${source} is too much: ${what}. Check it in parts.`);
+  }
 }
 
 async function filesOf(path: string): Promise<string[]> {
@@ -38,6 +116,7 @@ async function readable<T>(path: string, read: Promise<T>): Promise<T> {
   try {
     return await read;
   } catch (error) {
+    if (error instanceof CliError) throw error;
     const { code, message } = error as NodeJS.ErrnoException;
     throw new CliError(`${path} can't be read: ${code === "ENOENT" ? "no such file or directory" : message}`, {
       cause: error,
@@ -48,10 +127,13 @@ async function readable<T>(path: string, read: Promise<T>): Promise<T> {
 /** Documents of YAML, which JSON is too. Lists are taken apart. */
 function parseManifests(source: string, content: string): Manifest[] {
   try {
-    return parseAllDocuments(content).flatMap((document) => {
+    const lines = new LineCounter();
+    return parseAllDocuments(content, { ...AS_KUBECTL, lineCounter: lines }).flatMap((document, index) => {
       const [error] = document.errors;
       if (error !== undefined) throw error;
-      return itemsOf(document.toJS()).map((object) => ({ source, object }));
+      return itemsOf(document).map(([object, node]) => {
+        return { source, document: index + 1, object, misreadings: misreadingsIn(node, lines) };
+      });
     });
   } catch (error) {
     const [sentence = ""] = (error instanceof Error ? error.message : String(error)).split(/:?\n/);
@@ -59,7 +141,12 @@ function parseManifests(source: string, content: string): Manifest[] {
   }
 }
 
-function itemsOf(object: unknown): readonly unknown[] {
+function itemsOf(document: Document.Parsed): readonly (readonly [unknown, Node | null])[] {
+  const object: unknown = document.toJS();
   const { kind, items } = (object ?? {}) as { readonly kind?: unknown; readonly items?: unknown };
-  return typeof kind === "string" && kind.endsWith("List") && Array.isArray(items) ? items : [object];
+  if (typeof kind !== "string" || !kind.endsWith("List") || !Array.isArray(items)) return [[object, document.contents]];
+  return items.map((item, index) => {
+    const node = document.getIn(["items", index], true);
+    return [item, isNode(node) ? node : null];
+  });
 }

@@ -43,6 +43,7 @@ describe("completion", () => {
   it("asks the shell for names of files only where an option takes one", async () => {
     expect(await completions(["list", "--kubeconfig", ""], COMMANDS, named)).toBe(":0\n");
     expect(await completions(["lint", "-f", ""], COMMANDS, named)).toBe(":0\n");
+    expect(await completions(["check", "-f", ""], COMMANDS, named)).toBe(":0\n");
     expect(await completions(["list", ""], COMMANDS, named)).toBe(":4\n");
   });
 

@@ -132,6 +132,8 @@ describe("what kubectl macpool prints", () => {
     ["find-nothing", ["find", "ghost"]],
     ["help", ["--help"]],
     ["help-map", ["help", "map"]],
+    ["help-check", ["help", "check"]],
+    ["help-new-network", ["help", "new-network"]],
   ] as const)("%s", async (name, argv) => {
     const ended = await macpool(kubeconfig, argv, { terminal: NARROW });
     await expect(transcript(argv, "80 columns", ended)).toMatchFileSnapshot(goldenPath(name));

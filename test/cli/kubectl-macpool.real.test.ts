@@ -2,6 +2,7 @@ import { symlink, writeFile } from "node:fs/promises";
 import { delimiter, join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { parse } from "yaml";
+import { VM_WEBHOOK } from "../../src/api/names.ts";
 import { type KubeObject, RESOURCES } from "../../src/kube/client/resource.ts";
 import { KINDS } from "../../src/mac-pool/objects/kinds.ts";
 import { type CommandResult, runCommand } from "../cluster/command.ts";
@@ -10,6 +11,7 @@ import { PoolFixture } from "../mac-pool/pool-fixture.ts";
 import { eventually } from "../support/eventually.ts";
 import { account, bindClusterRole } from "../support/rights.ts";
 import { CliProcess } from "./support/cli-process.ts";
+import { createNodes, manifestsInLab, Tenant } from "./support/tenant.ts";
 
 /** The kubeconfig of a new control plane has a client certificate. */
 const OBJECTS_ONLY =
@@ -22,6 +24,7 @@ describe("kubectl macpool on a real API server", () => {
   let folder: string;
   let vm: KubeObject;
   let mac: string;
+  let tenant: Tenant;
 
   beforeAll(async () => {
     cli = await CliProcess.build();
@@ -38,6 +41,7 @@ describe("kubectl macpool on a real API server", () => {
       machine("probe", "lab", [{ name: "net1", macAddress: "02:00:00:00:00:01" }]),
     );
     mac = macsOf(vm)[0] ?? "";
+    tenant = await Tenant.of("lab", bed, cli);
     expect((await bed.claims()).map(({ status }) => status?.phase)).toEqual(["Allocated", "Allocated"]);
     await eventually("the pool's status is up to date", async () => {
       const { used, pending } = (await bed.admin.get(KINDS.pools, { name: "default" })).status ?? {};
@@ -210,6 +214,33 @@ describe("kubectl macpool on a real API server", () => {
     const one = await macpool("list", "--as", "ann", "--as-group", "dev", "--as-group", "system:masters");
     expect(one.code).toBe(0);
     expect(one.stdout).toContain(mac);
+  });
+
+  it("tells a tenant before kubectl apply what would be refused, and stores nothing", async () => {
+    const claims = await bed.claims();
+    const manifests = manifestsInLab(mac);
+    const [taken, fresh, probe, foreign, pod] = await tenant.check(manifests);
+    expect([fresh, probe, pod].map((each) => each?.verdict)).toEqual(["accepted", "accepted", "accepted"]);
+    const forbidden = expect.stringMatching(/ "foreign" is forbidden: User "tenant" cannot patch /);
+    expect(foreign).toMatchObject({ verdict: "unchecked", findings: [{ message: forbidden }] });
+    expect(taken).toMatchObject({ verdict: "refused", findings: [{ code: `refused by ${VM_WEBHOOK}` }] });
+    const { code, stderr } = await tenant.kubectl(["apply", "-f", "-"], manifests[0]);
+    expect({ code, stderr }).toEqual({ code: 1, stderr: expect.stringContaining(taken?.findings[0]?.message ?? "-") });
+    expect(await bed.claims()).toEqual(claims);
+    await expect(bed.admin.get(RESOURCES.pods, { name: "p", namespace: "lab" })).rejects.toThrow("not found");
+  });
+
+  it("prints a network that the tenant can apply, and says which nodes have the bridge", async () => {
+    const argv = ["new-network", "blue", "--bridge", "br1", "--vlan", "100", "--trunk", "200-210", "-n", "lab"];
+    await createNodes(bed.admin);
+    expect((await macpool(...argv)).stderr).toMatch(/^1 of 2 nodes has br1: node-a\n/);
+    const printed = await tenant.macpool(argv);
+    expect(printed).toMatchObject({ code: 0, stderr: expect.stringMatching(/^you may not list nodes: /) });
+    expect(await tenant.check([printed.stdout])).toMatchObject([
+      { kind: "NetworkAttachmentDefinition", verdict: "accepted" },
+    ]);
+    const applied = await tenant.kubectl(["apply", "-f", "-"], printed.stdout);
+    expect(applied.stdout).toBe("networkattachmentdefinition.k8s.cni.cncf.io/blue created\n");
   });
 
   it("is completed by kubectl", async () => {

@@ -1,30 +1,85 @@
 import { parseMac } from "../../api/mac.ts";
 import type { CheckView } from "../../mac-pool/inspection/rest/views.ts";
+import { plain } from "../backends/plain-text.ts";
 import { describeOwner, hiddenText } from "../claim-text.ts";
-import type { CommandSpec } from "../command.ts";
-import { oneArgument, UsageError } from "../command-line.ts";
+import type { CommandInput, CommandResult, CommandSpec } from "../command.ts";
+import { noArguments, type OptionSpec, oneArgument, textOptions, UsageError } from "../command-line.ts";
+import { CliError } from "../faults.ts";
+import { counted, describeFindings } from "../findings-text.ts";
+import { type CheckedObject, checkManifests, type ManifestCheck } from "../manifest-check.ts";
+import { readManifests } from "../manifests.ts";
 import { formatFields } from "../table.ts";
 import { painted, type Terminal, wrapped } from "../terminal.ts";
 import { claimNameOf, formatViews } from "../views-text.ts";
 
+const FILENAME: OptionSpec = {
+  name: "filename",
+  short: "f",
+  value: "PATH",
+  summary: "file, directory, or - for stdin; may be repeated",
+  multiple: true,
+};
+
+/** A file has an object of a few KiB; etcd takes 1.5 MiB. */
+const LIMITS = { bytes: 16 * 1024 * 1024, documents: 1000, documentBytes: 1024 * 1024 };
+
 export const check: CommandSpec = {
   name: "check",
-  args: "MAC",
-  summary: "whether the namespace would be given this address",
-  details: ["MAC is an address in any notation. Ends with 1 where it would be refused."],
-  run: async ({ line, namespace: chosen, ask, terminal }) => {
-    const text = oneArgument(line, "a MAC address");
-    const mac = parseMac(text);
-    if (mac === undefined) throw new UsageError(`${JSON.stringify(text)} is not a MAC address: write six octets`);
-    const namespace = await chosen();
-    if (namespace === undefined) throw new UsageError("check needs a namespace: write -n NAMESPACE in place of -A");
-    const view = await ask((backend) => backend.check(mac, namespace));
+  args: "MAC|-f FILE",
+  summary: "whether an address, or files, would be refused",
+  details: [
+    "MAC is an address in any notation, which the namespace would be given or not.",
+    "With -f it says what would be refused if the files were applied, and why. The API server and its webhooks are asked about VMs, " +
+      "their instances and pods by a dry run with your rights, which stores nothing. NetworkAttachmentDefinitions are read by " +
+      "the lint, without a cluster. Other kinds are passed over.",
+    "Ends with 1 where something would be refused, and with 2 where a file can't be read.",
+  ],
+  examples: [
+    "kubectl macpool check 02:5d:1c:00:00:a3 -n lab",
+    "kubectl macpool check -f vm.yaml -f networks.yaml",
+    "helm template . | kubectl macpool check -f - -n lab -o json",
+  ],
+  options: [FILENAME],
+  run: async (input) => {
+    const { line, namespace: chosen } = input;
+    const paths = textOptions(line, FILENAME.name);
+    if (line.options.allNamespaces) throw new UsageError("check needs a namespace: write -n NAMESPACE in place of -A");
+    if (paths.length === 0) return checkAddress(input);
+    noArguments(line, "with -f, write MAC or -f FILE");
+    const manifests = await readManifests(paths, process.stdin, LIMITS).catch(unreadable);
+    const defaultNamespace = (await chosen().catch(withoutKubeconfig)) ?? "default";
+    const options = { open: () => input.open(), timeoutMs: line.options.requestTimeoutMs, defaultNamespace };
+    const { items, ignored, notAsked } = await checkManifests(manifests, options);
+    const view = plain({ items, total: items.length, ignored });
+    const isRefused = items.some(({ verdict }) => verdict === "refused");
     return {
-      stdout: formatViews(line, view, [claimNameOf(view)]) ?? describe(view, terminal),
-      exitCode: view.accepted ? 0 : 1,
+      stdout: formatViews(line, view) ?? describeChecked(view, input.terminal),
+      ...(notAsked === undefined ? {} : { stderr: `note: VMs and pods were not checked: ${plain(notAsked)}` }),
+      exitCode: isRefused ? 1 : 0,
     };
   },
 };
+
+async function checkAddress({ line, namespace: chosen, ask, terminal }: CommandInput): Promise<CommandResult> {
+  const text = oneArgument(line, "a MAC address, or -f FILE");
+  const mac = parseMac(text);
+  if (mac === undefined) throw new UsageError(`${JSON.stringify(text)} is not a MAC address: write six octets`);
+  const namespace = (await chosen()) ?? "default";
+  const view = await ask((backend) => backend.check(mac, namespace));
+  return {
+    stdout: formatViews(line, view, [claimNameOf(view)]) ?? describe(view, terminal),
+    exitCode: view.accepted ? 0 : 1,
+  };
+}
+
+function unreadable(error: unknown): never {
+  throw error instanceof CliError ? new UsageError(error.message, { cause: error }) : error;
+}
+
+/** The files may need no cluster. */
+function withoutKubeconfig(error: unknown): undefined {
+  if (!(error instanceof CliError)) throw error;
+}
 
 function describe(view: CheckView, terminal: Terminal): string {
   const { mac, namespace, accepted, code, message, pool, inRange, holders, elsewhere, hostAddress } = view;
@@ -50,4 +105,21 @@ function describe(view: CheckView, terminal: Terminal): string {
   ];
   const known = fields.filter(([, value]) => value !== "");
   return `${mac} ${verdict} in namespace ${namespace}\n${wrapped(terminal, message, 2)}${formatFields(known)}`;
+}
+
+interface CheckedFiles extends Pick<ManifestCheck, "items" | "ignored"> {
+  readonly total: number;
+}
+
+function describeChecked({ items, ignored, total }: CheckedFiles, terminal: Terminal): string {
+  const texts = items
+    .filter(({ findings }) => findings.length > 0)
+    .map(({ source, document, kind, namespace, name, findings }) => {
+      const object = `${kind || "object"} ${namespace}/${name || "(no name)"}`;
+      return `${source}, document ${document}: ${object}\n${describeFindings(findings, terminal)}`;
+    });
+  const having = (wanted: CheckedObject["verdict"]): number => items.filter(({ verdict }) => verdict === wanted).length;
+  const others = ignored === 0 ? "" : ` ${counted(ignored, "object")} of other kinds passed over.`;
+  const verdicts = `${having("refused")} would be refused, ${having("unchecked")} not checked`;
+  return [...texts, wrapped(terminal, `${counted(total, "object")}: ${verdicts}.${others}`, 0)].join("\n");
 }

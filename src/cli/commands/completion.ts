@@ -51,7 +51,7 @@ const FISH = `function __kubectl_macpool_complete
 end
 complete -c kubectl-macpool -f -a '(__kubectl_macpool_complete)'
 complete -c kubectl-macpool -l kubeconfig -r -F
-complete -c kubectl-macpool -n '__fish_seen_subcommand_from lint' -s f -l filename -r -F
+complete -c kubectl-macpool -n '__fish_seen_subcommand_from check lint' -s f -l filename -r -F
 `;
 
 const KUBECTL = `#!/bin/sh

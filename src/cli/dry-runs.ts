@@ -1,0 +1,81 @@
+import { ConnectionError } from "../kube/client/api-error.ts";
+import type { CheckSubject } from "./check-subject.ts";
+import { type DryRun, dryRun, NotAuthenticated, type Verdict } from "./dry-run.ts";
+import { CliError } from "./faults.ts";
+import type { ShownFinding } from "./findings-text.ts";
+import type { OpenCluster } from "./open-cluster.ts";
+
+interface ComesWith {
+  readonly namespaces: readonly string[];
+  /** As `namespace/name`. */
+  readonly networks: readonly string[];
+}
+
+interface Judgement {
+  readonly verdict: Verdict;
+  readonly findings: readonly ShownFinding[];
+}
+
+const ACCEPTED: Judgement = { verdict: "accepted", findings: [] };
+const UNCHECKED: Judgement = { verdict: "unchecked", findings: [] };
+
+/** Asks the cluster about one object after the other, until it turns out that it can't be asked. */
+export class DryRuns {
+  readonly #open: () => Promise<OpenCluster>;
+  readonly #timeoutMs: number;
+  readonly #comesWith: ComesWith;
+  #notAsked: string | undefined;
+
+  constructor(open: () => Promise<OpenCluster>, timeoutMs: number, comesWith: ComesWith) {
+    this.#open = open;
+    this.#timeoutMs = timeoutMs;
+    this.#comesWith = comesWith;
+  }
+
+  /** Why the cluster can't be asked. */
+  get notAsked(): string | undefined {
+    return this.#notAsked;
+  }
+
+  async ask({ object, namespace, plural, fault }: CheckSubject): Promise<Judgement> {
+    if (plural === undefined || fault !== undefined) return ACCEPTED;
+    if (this.#notAsked !== undefined) return UNCHECKED;
+    let cluster: OpenCluster | undefined;
+    try {
+      cluster = await this.#open();
+      return this.#judge(
+        await dryRun(cluster.client, { object, namespace, plural, timeoutMs: this.#timeoutMs }),
+        namespace,
+      );
+    } catch (error) {
+      const described = error instanceof ConnectionError ? cluster?.describe(error) : error;
+      if (!(described instanceof CliError || described instanceof NotAuthenticated)) throw error;
+      this.#notAsked = described.message;
+      return UNCHECKED;
+    }
+  }
+
+  #judge({ verdict, by, message, warnings }: DryRun, namespace: string): Judgement {
+    const warned = warnings.map((text) => ({ severity: "warning" as const, code: "warned", message: text }));
+    if (verdict === "accepted") return { verdict, findings: warned };
+    if (verdict === "unchecked") return unchecked(message, warned);
+    if (this.#isBroughtAlong(message, namespace)) {
+      return unchecked(`${message} The files bring it along: check again when that is applied.`, warned);
+    }
+    const code = by === undefined ? "refused" : `refused by ${by}`;
+    return { verdict, findings: [{ severity: "error", code, message }, ...warned] };
+  }
+
+  /** Whether what is missing is in the files. */
+  #isBroughtAlong(message: string, namespace: string): boolean {
+    const { namespaces, networks } = this.#comesWith;
+    if (message === `namespaces "${namespace}" not found`) return namespaces.includes(namespace);
+    return networks.some(
+      (name) => message.includes(`NetworkAttachmentDefinition ${name}, `) && message.includes(" does not exist."),
+    );
+  }
+}
+
+function unchecked(message: string, others: readonly ShownFinding[]): Judgement {
+  return { verdict: "unchecked", findings: [{ severity: "warning", code: "unchecked", message }, ...others] };
+}

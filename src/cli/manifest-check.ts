@@ -1,0 +1,101 @@
+import type { CheckSubject } from "./check-subject.ts";
+import { checkSubject } from "./check-subject.ts";
+import type { Verdict } from "./dry-run.ts";
+import { DryRuns } from "./dry-runs.ts";
+import type { ShownFinding } from "./findings-text.ts";
+import type { Manifest } from "./manifests.ts";
+import { lintNetworks } from "./networks.ts";
+import type { OpenCluster } from "./open-cluster.ts";
+import { sharedAddresses } from "./shared-addresses.ts";
+
+/** What would be said of manifests if they were applied: by the lint about networks, by dry runs about VMs and pods. */
+
+export interface CheckedObject {
+  readonly source: string;
+  readonly document: number;
+  readonly kind: string;
+  readonly namespace: string;
+  readonly name: string;
+  readonly verdict: Verdict;
+  readonly findings: readonly ShownFinding[];
+}
+
+export interface ManifestCheck {
+  readonly items: readonly CheckedObject[];
+  /** Objects of other kinds. */
+  readonly ignored: number;
+  /** Why the cluster could not be asked; undefined where it could, or nothing was to be asked. */
+  readonly notAsked: string | undefined;
+}
+
+export interface ManifestCheckOptions {
+  readonly open: () => Promise<OpenCluster>;
+  readonly timeoutMs: number;
+  /** Of objects that name none. */
+  readonly defaultNamespace: string;
+}
+
+/** Dry runs at a time. */
+const CONCURRENCY = 8;
+
+export async function checkManifests(
+  manifests: readonly Manifest[],
+  { open, timeoutMs, defaultNamespace }: ManifestCheckOptions,
+): Promise<ManifestCheck> {
+  const objects = manifests.filter(({ object }) => object !== null);
+  const subjects = objects.flatMap((manifest) => checkSubject(manifest, defaultNamespace) ?? []);
+  const offline = offlineFindings(subjects);
+  const dryRuns = new DryRuns(open, timeoutMs, comesWith(objects, subjects));
+  const items: CheckedObject[] = [];
+  for (let start = 0; start < subjects.length; start += CONCURRENCY) {
+    const some = subjects.slice(start, start + CONCURRENCY);
+    const answers = await Promise.all(some.map((subject) => dryRuns.ask(subject)));
+    for (const [index, subject] of some.entries()) {
+      const { verdict, findings } = answers[index] ?? { verdict: "unchecked" as const, findings: [] };
+      const all = [...findings, ...(offline.get(subject) ?? [])];
+      const isWrong = all.some(({ severity }) => severity === "error");
+      items.push({ ...placeOf(subject), verdict: isWrong ? "refused" : verdict, findings: all });
+    }
+  }
+  return { items, ignored: objects.length - subjects.length, notAsked: dryRuns.notAsked };
+}
+
+function placeOf({ manifest: { source, document }, kind, namespace, name }: CheckSubject) {
+  return { source, document, kind, namespace, name };
+}
+
+/** What is known without a cluster. */
+function offlineFindings(subjects: readonly CheckSubject[]): Map<CheckSubject, ShownFinding[]> {
+  const networks = subjects.flatMap(({ network }) => network ?? []);
+  const lint = new Map(lintNetworks(networks).map((findings, index) => [networks[index], findings]));
+  const shared = sharedAddresses(subjects.filter(({ plural }) => plural !== undefined));
+  const warning = (code: string, message: string): ShownFinding => ({ severity: "warning", code, message });
+  return new Map(
+    subjects.map((subject) => [
+      subject,
+      [
+        ...(subject.fault === undefined
+          ? []
+          : [{ severity: "error" as const, code: "refused", message: subject.fault }]),
+        ...(subject.network === undefined ? [] : (lint.get(subject.network) ?? [])),
+        ...(shared.get(subject) ?? []).map((message) => warning("address-shared", message)),
+        ...subject.manifest.misreadings.map(({ code, message }) => warning(code, message)),
+      ],
+    ]),
+  );
+}
+
+/** What the files bring along, which a dry run does not find in the cluster. */
+function comesWith(objects: readonly Manifest[], subjects: readonly CheckSubject[]) {
+  const namespaces = objects.flatMap(({ object }) => {
+    const { kind, metadata } = object as {
+      readonly kind?: unknown;
+      readonly metadata?: { readonly name?: unknown } | null;
+    };
+    return kind === "Namespace" ? String(metadata?.name) : [];
+  });
+  const networks = subjects.flatMap(({ network }) =>
+    network === undefined ? [] : `${network.namespace}/${network.name}`,
+  );
+  return { namespaces, networks };
+}
