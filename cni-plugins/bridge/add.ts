@@ -19,6 +19,7 @@ import { addGatewayAddresses, enableForwarding, makeVlanGateway } from "./gatewa
 import { masqueradeAddresses } from "./masquerade.ts";
 import { type LazyNetfilter, lazyNetfilter, withFeature } from "./netfilter.ts";
 import { putIntoVlans } from "./port-vlans.ts";
+import { switchOffAdvertisements } from "./router-advertisements.ts";
 import { addSpoofCheck, removeSpoofCheck, requireChainNames } from "./spoof-check.ts";
 import { awaitPortUp, configurePort, createPair, keepQuiet, type Pair, readBack } from "./veth-pair.ts";
 
@@ -59,6 +60,7 @@ function attach(addition: Addition): Result {
   const rules = config.spoofCheck ? checkSpoofing(addition, pair, mac) : {};
   configurePort(addition, pair);
   if (config.quiet) keepQuiet(addition);
+  if (!config.acceptRa) switchOffAdvertisements(call.syscalls, netns.fd, attachment.ifname);
   const routed = addressing === undefined ? undefined : addRouting(addition, addressing, pair, rules);
   if (addressing === undefined && !config.containerDown) {
     netns.socket.run(setLinkUp(netns.socket.batch(), attachment.ifname));
@@ -78,12 +80,12 @@ function attach(addition: Addition): Result {
   };
 }
 
-/** Only frames with the container's MAC pass. */
+/** Only frames with the container's MAC, or an allowed one, pass. */
 function checkSpoofing(addition: Addition, { portName }: Pair, mac: Uint8Array): RuleRecord {
-  const { call, attachment, netfilter, onFailure } = addition;
+  const { call, config, attachment, netfilter, onFailure } = addition;
   requireChainNames(attachment);
   const spoofRule = withFeature("macspoofchk", "CONFIG_NF_TABLES_BRIDGE", () =>
-    addSpoofCheck(netfilter(), attachment, portName, mac),
+    addSpoofCheck(netfilter(), attachment, { port: portName, mac, allowed: config.allowedMacs }),
   );
   onFailure("check the container's MAC", () => {
     removeSpoofCheck(netfilter(), attachment, spoofRule);

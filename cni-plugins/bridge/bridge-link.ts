@@ -2,7 +2,6 @@
 
 import { CniError, INVALID_CONFIG, NOT_A_BRIDGE, TRY_AGAIN_LATER } from "../cni/cni-error.ts";
 import { formatMacAddress, randomMacAddress } from "../cni/mac-address.ts";
-import { OWN_NETNS, type Syscalls } from "../native/syscalls.ts";
 import { createBridge, enableVlanFiltering } from "../netlink/bridge.ts";
 import { EEXIST, EOPNOTSUPP } from "../netlink/errno.ts";
 import {
@@ -19,6 +18,7 @@ import {
 import type { NetlinkSocket } from "../netlink/netlink-socket.ts";
 import { IFF_PROMISC } from "../netlink/rtnetlink.ts";
 import type { Addition } from "./add.ts";
+import { ignoreRouterAdvertisements } from "./router-advertisements.ts";
 import { isolatesNothing, kernelLacksFiltering, type VlanConfig } from "./vlan-config.ts";
 
 export interface ReadyBridge {
@@ -94,13 +94,4 @@ function filteringBridge({ call, node }: Addition, bridge: Link, vlans: VlanConf
   }
   call.warn(isolatesNothing(bridge.name));
   return bridge;
-}
-
-/** A node must not take routes from what its containers announce. */
-export function ignoreRouterAdvertisements(syscalls: Syscalls, ifname: string): void {
-  try {
-    syscalls.writeFile(OWN_NETNS, `/proc/sys/net/ipv6/conf/${ifname}/accept_ra`, "0");
-  } catch {
-    // Without IPv6 there is nothing to switch off, and a read-only /proc gives no way to do it.
-  }
 }

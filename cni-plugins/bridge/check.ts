@@ -17,12 +17,13 @@ import { findBridge } from "./bridge-link.ts";
 import { addressFault, gatewayFault } from "./check-addresses.ts";
 import { type BridgeConfig, gatewayName, readBridgeConfig } from "./config.ts";
 import { openNetfilter } from "./netfilter.ts";
+import { advertisementFault } from "./router-advertisements.ts";
 import { spoofCheckFault } from "./spoof-check.ts";
 import { accessVlan, isolatesNothing, type VlanConfig } from "./vlan-config.ts";
 
 export function check(call: Call): undefined {
   const { syscalls, request, warn } = call;
-  const { socket } = openNetns(syscalls, request);
+  const { fd, socket } = openNetns(syscalls, request);
   const config = readBridgeConfig(request.config, request.args, warn);
   const expected = interfaceOfPreviousResult(request.config, request.ifname, request.netns);
   if (config.addressing !== undefined) runDelegate({ syscalls, request, type: config.addressing.ipam }, "CHECK");
@@ -39,12 +40,16 @@ export function check(call: Call): undefined {
   if (port === undefined) throw failed(`the node's end of ${request.ifname} not found`);
   checkPort(port, inside, bridge, config);
   failIf(portMtuFault(port, request.config, config));
-  const { vlans, spoofCheck, addressing } = config;
+  const { vlans, spoofCheck, allowedMacs: allowed, acceptRa, addressing } = config;
   if (vlans !== undefined) {
     checkFiltering(bridge, vlans, warn);
     failIf(vlanFault(node, { port, bridge, vlans, own: own !== undefined }));
   }
-  if (spoofCheck) failIf(spoofCheckFault(openNetfilter(syscalls), request, port, inside));
+  if (spoofCheck) {
+    const checked = { port: port.name, mac: inside.mac, allowed };
+    failIf(spoofCheckFault(openNetfilter(syscalls), request, checked));
+  }
+  if (!acceptRa) failIf(advertisementFault(syscalls, fd, inside.name));
   if (addressing !== undefined) failIf(addressFault(call, socket, inside.index, addressing));
   if (addressing?.gateway) failIf(gatewayFault(call, node, gatewayName(config)));
 }

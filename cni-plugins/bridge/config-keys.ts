@@ -10,7 +10,7 @@ const KNOWN_KEYS = [
   ...PROTOCOL_KEYS,
   ...["bridge", "isGateway", "isDefaultGateway", "forceAddress", "ipMasq", "ipMasqBackend", "mtu", "hairpinMode"],
   ...["promiscMode", "vlan", "vlanTrunk", "preserveDefaultVlan", "enableVlanFiltering", "requireVlanFiltering"],
-  ...["macspoofchk", "enabledad", "disableContainerInterface", "portIsolation", "quiet"],
+  ...["macspoofchk", "allowedMacs", "enabledad", "disableContainerInterface", "portIsolation", "quiet", "acceptRa"],
 ];
 
 const DNS_KEYS = ["nameservers", "domain", "search", "options"];
@@ -21,9 +21,12 @@ const NEED_ADDRESSES = ["isGateway", "isDefaultGateway", "forceAddress", "ipMasq
 
 const NEED_VLANS = ["preserveDefaultVlan", "enableVlanFiltering", "requireVlanFiltering"];
 
+const NEED_SPOOF_CHECK = ["allowedMacs"];
+
 export interface KeysInUse {
   readonly addresses: boolean;
   readonly vlans: boolean;
+  readonly spoofCheck: boolean;
 }
 
 export function warnAboutKeys(config: ConfigObject, uses: KeysInUse, warn: Warn): void {
@@ -57,6 +60,7 @@ export function warnAboutKeys(config: ConfigObject, uses: KeysInUse, warn: Warn)
       const lacks = (needed: string) => warn(`"${key}" has no effect without ${needed}`, "no effect");
       if (!uses.addresses && NEED_ADDRESSES.includes(known)) lacks('"ipam"');
       if (!uses.vlans && NEED_VLANS.includes(known)) lacks('"vlan" or "vlanTrunk"');
+      if (!uses.spoofCheck && NEED_SPOOF_CHECK.includes(known)) lacks('"macspoofchk": true');
     }
   }
   if (ignored > IGNORED_NAMED) warn(`${ignored - IGNORED_NAMED} more keys or entries are ignored`, "unknown key");

@@ -6,6 +6,7 @@ import type { ConfigObject, Warn } from "../cni/config-object.ts";
 import { interfaceNameFault, newInterfaceNameFault } from "../cni/identifier.ts";
 import { requireMac } from "../cni/mac-address.ts";
 import { type Dns, readDns } from "../cni/result.ts";
+import { type MacPrefix, readAllowedMacs } from "./allowed-macs.ts";
 import { warnAboutKeys } from "./config-keys.ts";
 import { readVlans, type VlanConfig } from "./vlan-config.ts";
 
@@ -33,10 +34,14 @@ export interface BridgeConfig {
   readonly promiscuous: boolean;
   readonly isolated: boolean;
   readonly spoofCheck: boolean;
+  /** What the spoof check lets pass besides the interface's own address. */
+  readonly allowedMacs: readonly MacPrefix[];
   /** The container's interface is left down. */
   readonly containerDown: boolean;
   /** The container's interface sends nothing of its own. */
   readonly quiet: boolean;
+  /** False: router advertisements are switched off in the container's interface. True: they are as the kernel has them. */
+  readonly acceptRa: boolean;
   /** Absent: a random one. */
   readonly mac: Uint8Array | undefined;
   readonly vlans: VlanConfig | undefined;
@@ -59,16 +64,19 @@ export function readBridgeConfig(config: ConfigObject, cniArgs: string, warn: Wa
     throw new CniError(INVALID_CONFIG, `"bridge": "${bridge}" ${fault}: name a Linux bridge of the node`);
   const vlans = readVlans(config);
   const addressing = readAddressing(config);
-  warnAboutKeys(config, { addresses: addressing !== undefined, vlans: vlans !== undefined }, warn);
+  const spoofCheck = config.boolean("macspoofchk");
+  warnAboutKeys(config, { addresses: addressing !== undefined, vlans: vlans !== undefined, spoofCheck }, warn);
   const read = {
     bridge,
     mtu: readMtu(config),
     hairpin: config.boolean("hairpinMode"),
     promiscuous: config.boolean("promiscMode"),
     isolated: config.boolean("portIsolation"),
-    spoofCheck: config.boolean("macspoofchk"),
+    spoofCheck,
+    allowedMacs: readAllowedMacs(config),
     containerDown: config.boolean("disableContainerInterface"),
     quiet: config.boolean("quiet"),
+    acceptRa: config.raw("acceptRa") === undefined || config.boolean("acceptRa"),
     mac: readMac(config, cniArgs),
     vlans,
     addressing,

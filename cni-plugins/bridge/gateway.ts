@@ -12,9 +12,9 @@ import { setLinkMac } from "../netlink/link-tuning.ts";
 import type { NetlinkSocket } from "../netlink/netlink-socket.ts";
 import type { Addition } from "./add.ts";
 import { hostInterfaceName } from "./attachment.ts";
-import { ignoreRouterAdvertisements } from "./bridge-link.ts";
 import { type AddressingConfig, gatewayName } from "./config.ts";
 import { putIntoVlans } from "./port-vlans.ts";
+import { ignoreRouterAdvertisements } from "./router-advertisements.ts";
 import type { VlanConfig } from "./vlan-config.ts";
 
 /** The gateway's interface is one end of a veth pair whose other end is an access port of the VLAN. */

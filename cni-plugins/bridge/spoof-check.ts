@@ -1,16 +1,17 @@
 /**
- * `macspoofchk`: only frames with the container's MAC pass from the port. Tables, chains and comments are the reference's,
- * so either side can remove what the other made.
+ * `macspoofchk`: only frames with the container's MAC, or one of `allowedMacs`, pass from the port. Tables, chains and comments
+ * are the reference's, so either side can remove what the other made.
  */
 
 import { CniError, INVALID_ENVIRONMENT, RULES_NOT_IN_FORCE } from "../cni/cni-error.ts";
+import { formatMacAddress } from "../cni/mac-address.ts";
 import { EBUSY, ENOENT } from "../netlink/errno.ts";
-import type { Link } from "../netlink/link.ts";
 import type { Message } from "../netlink/message-reader.ts";
 import { errnoOf, type NetlinkSocket } from "../netlink/netlink-socket.ts";
 import { back, drop, fromInterface, fromMac, jump } from "../netlink/nft-expression.ts";
 import { fromInterfaceTerm, fromMacTerm, readRuleTerms } from "../netlink/nft-rule-terms.ts";
 import * as nft from "../netlink/nftables.ts";
+import type { MacPrefix } from "./allowed-macs.ts";
 import type { Attachment } from "./attachment.ts";
 
 const TABLE: nft.NftTable = { family: nft.NFPROTO_BRIDGE, name: "nat" };
@@ -49,8 +50,8 @@ export function requireChainNames(attachment: Attachment): void {
 }
 
 /** The handle of the rule that DEL has to remove; the chains it finds by name. Refuses where no frame gets to the rules. */
-export function addSpoofCheck(socket: NetlinkSocket, attachment: Attachment, port: string, mac: Uint8Array): number {
-  const add = (withBase: boolean) => addRules(socket, attachment, { port, mac, withBase });
+export function addSpoofCheck(socket: NetlinkSocket, attachment: Attachment, checked: CheckedPort<Uint8Array>): number {
+  const add = (withBase: boolean) => addRules(socket, attachment, checked, withBase);
   const handle = nft.unlessMissing(() => add(false)) ?? add(true);
   const base = findBase(socket);
   const fault = base.chain === undefined ? `nftables chain ${BASE_CHAIN} is gone` : baseFault(base);
@@ -90,13 +91,19 @@ function notInForce(fault: string): CniError {
   return new CniError(RULES_NOT_IN_FORCE, `the rules of "macspoofchk" would not be in force: ${fault}`);
 }
 
-interface CheckedPort {
+interface CheckedPort<Mac> {
   readonly port: string;
-  readonly mac: Uint8Array;
-  readonly withBase: boolean;
+  /** Of the container's interface. */
+  readonly mac: Mac;
+  readonly allowed: readonly MacPrefix[];
 }
 
-function addRules(socket: NetlinkSocket, attachment: Attachment, { port, mac, withBase }: CheckedPort): number {
+function addRules(
+  socket: NetlinkSocket,
+  attachment: Attachment,
+  { port, mac, allowed }: CheckedPort<Uint8Array>,
+  withBase: boolean,
+): number {
   const { chain, macChain, comment } = namesOf(attachment);
   const batch = nft.beginTransaction(socket.batch());
   if (withBase) ensureBase(batch);
@@ -108,6 +115,9 @@ function addRules(socket: NetlinkSocket, attachment: Attachment, { port, mac, wi
   nft.appendRule(batch, TABLE, BASE_CHAIN, [...fromInterface(port), jump(chain)], comment);
   nft.appendRule(batch, TABLE, chain, [jump(macChain)], comment);
   nft.appendRule(batch, TABLE, macChain, [...fromMac(mac), back], comment);
+  for (const { mac: from, length } of allowed) {
+    nft.appendRule(batch, TABLE, macChain, [...fromMac(from, length), back], comment);
+  }
   nft.appendRule(batch, TABLE, macChain, [drop], comment);
   const echoed = socket.run(nft.endTransaction(batch))[jumpAt]?.messages[0];
   return echoed === undefined ? 0 : nft.readRule(echoed).handle;
@@ -174,12 +184,11 @@ function alone(socket: NetlinkSocket, write: (batch: ReturnType<NetlinkSocket["b
   }
 }
 
-/** CHECK: why the rules do not let only the container's MAC pass; undefined when they do. Also of rules that the reference made. */
+/** CHECK: why the rules do not let only these MACs pass; undefined when they do. Also of rules that the reference made. */
 export function spoofCheckFault(
   socket: NetlinkSocket,
   attachment: Attachment,
-  port: Link,
-  inside: Link,
+  { port, mac, allowed }: CheckedPort<string>,
 ): string | undefined {
   const { chain, macChain, comment } = namesOf(attachment);
   const marked = (message: Message) => nft.readRule(message).comment === nft.storedComment(comment);
@@ -189,14 +198,16 @@ export function spoofCheckFault(
   if (jumps.length === 0 || leading.length === 0 || passing.length === 0) {
     return `the rules that check the MAC of ${attachment.ifname} are gone`;
   }
-  if (!jumps.some((rule) => says([rule], [[fromInterfaceTerm(port.name), `jump ${chain}`]]))) {
-    return `no rule of nftables chain ${BASE_CHAIN} sends the frames of ${port.name} to chain ${chain}`;
+  if (!jumps.some((rule) => says([rule], [[fromInterfaceTerm(port), `jump ${chain}`]]))) {
+    return `no rule of nftables chain ${BASE_CHAIN} sends the frames of ${port} to chain ${chain}`;
   }
   const idle = baseFault(findBase(socket));
   if (idle !== undefined) return `the spoof rules are not in force: ${idle}`;
   if (!says(leading, [[`jump ${macChain}`]])) return `nftables chain ${chain} does more than lead to ${macChain}`;
-  if (says(passing, [[fromMacTerm(inside.mac), "return"], ["drop"]])) return undefined;
-  return `the rules of nftables chain ${macChain} do not let ${inside.mac} pass and nothing else`;
+  const sources = [fromMacTerm(mac), ...allowed.map((one) => fromMacTerm(formatMacAddress(one.mac), one.length))];
+  if (says(passing, [...sources.map((from) => [from, "return"]), ["drop"]])) return undefined;
+  const passes = allowed.length === 0 ? mac : `${mac} and "allowedMacs"`;
+  return `the rules of nftables chain ${macChain} do not let ${passes} pass and nothing else`;
 }
 
 function says(rules: readonly Message[], expected: readonly (readonly string[])[]): boolean {

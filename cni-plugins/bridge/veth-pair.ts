@@ -11,7 +11,8 @@ import { NetlinkSocket } from "../netlink/netlink-socket.ts";
 import { IF_OPER_UP, RTMGRP_LINK } from "../netlink/rtnetlink.ts";
 import type { Addition } from "./add.ts";
 import { HOST_NAME_CANDIDATES, hostInterfaceAlias, hostInterfaceName } from "./attachment.ts";
-import { ignoreRouterAdvertisements, type ReadyBridge, readyBridge } from "./bridge-link.ts";
+import { type ReadyBridge, readyBridge } from "./bridge-link.ts";
+import { ignoreRouterAdvertisements } from "./router-advertisements.ts";
 
 /** How often the bridge may be deleted during one ADD. */
 const BRIDGE_RETRIES = 3;

@@ -25,6 +25,7 @@ const COMPARE_UNEQUAL = 1;
 const IFNAME_BYTES = 16;
 const ETHER_SOURCE = 6;
 const MAC_BYTES = 6;
+export const MAC_BITS = 48;
 
 const DROP = 0;
 const JUMP = -3;
@@ -56,6 +57,11 @@ const bitwise = (mask: Uint8Array) =>
     batch.nested(5, () => batch.bytes(DATA_VALUE, new Uint8Array(mask.length)));
   });
 
+/** So many bytes with the first `length` bits set. */
+export function prefixMask(bytes: number, length: number): Uint8Array {
+  return Uint8Array.from({ length: bytes }, (_, i) => (0xff00 >> Math.min(8, Math.max(0, length - i * 8))) & 0xff);
+}
+
 const verdict = (code: number, chain?: string) =>
   expression("immediate", (batch) => {
     batch.be32(1, VERDICT_REGISTER);
@@ -80,8 +86,10 @@ export function fromInterface(name: string): NftExpression[] {
   return [meta(META_IIFNAME), compare(COMPARE_EQUAL, padded)];
 }
 
-export function fromMac(mac: Uint8Array): NftExpression[] {
-  return [payload(LINK_HEADER, ETHER_SOURCE, MAC_BYTES), compare(COMPARE_EQUAL, mac)];
+/** Frames whose source begins with the first `length` bits of `mac`, which has no bit set beyond them. */
+export function fromMac(mac: Uint8Array, length = MAC_BITS): NftExpression[] {
+  const masked = length === MAC_BITS ? [] : [bitwise(prefixMask(MAC_BYTES, length))];
+  return [payload(LINK_HEADER, ETHER_SOURCE, MAC_BYTES), ...masked, compare(COMPARE_EQUAL, mac)];
 }
 
 /** Only packets of the address's family. */
@@ -103,6 +111,6 @@ export function toNetwork(network: Uint8Array, length: number, inside: boolean):
     const part = network.slice(0, length / 8);
     return [payload(NETWORK_HEADER, offset, part.length), compare(operator, part)];
   }
-  const mask = network.map((_, i) => (0xff00 >> Math.min(8, Math.max(0, length - i * 8))) & 0xff);
-  return [payload(NETWORK_HEADER, offset, network.length), bitwise(mask), compare(operator, network)];
+  const mask = bitwise(prefixMask(network.length, length));
+  return [payload(NETWORK_HEADER, offset, network.length), mask, compare(operator, network)];
 }

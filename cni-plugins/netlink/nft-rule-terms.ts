@@ -1,6 +1,7 @@
 /** What a rule does, as texts that do not depend on its maker or its registers. */
 
 import { eachAttribute, type Message, readBytes, readText } from "./message-reader.ts";
+import { MAC_BITS, prefixMask } from "./nft-expression.ts";
 
 const NFGENMSG_BYTES = 4;
 const RULE_EXPRESSIONS = 4;
@@ -11,6 +12,10 @@ const DATA_VERDICT = 2;
 const VERDICT_CODE = 1;
 const VERDICT_CHAIN = 2;
 const IFNAME_BYTES = 16;
+/** Of an expression `bitwise`. */
+const BITWISE_MASK = 4;
+const BITWISE_XOR = 5;
+const BITWISE_OPERATION = 6;
 
 const VERDICTS: Readonly<Record<number, string>> = {
   0: "drop",
@@ -20,9 +25,10 @@ const VERDICTS: Readonly<Record<number, string>> = {
   [-5]: "return",
 };
 
-/** The term of a rule about frames with this source, in lower case with colons. */
-export function fromMacTerm(mac: string): string {
-  return `payload 0 6 6 == ${mac}`;
+/** The term of a rule about frames whose source begins with the first `length` bits of `mac`, in lower case with colons. */
+export function fromMacTerm(mac: string, length = MAC_BITS): string {
+  const mask = length === MAC_BITS ? "" : ` & ${hexadecimal(prefixMask(MAC_BITS / 8, length))}`;
+  return `payload 0 6 6${mask} == ${mac}`;
 }
 
 /** The term of a rule about frames from this interface. */
@@ -34,13 +40,16 @@ export function fromInterfaceTerm(ifname: string): string {
 export function readRuleTerms({ view, start, end }: Message): string[] {
   const terms: string[] = [];
   const loaded: Record<number, string> = {};
+  const dataOf = (extent: Extent | undefined) =>
+    readBytes(view, ...(attributesOf(view, extent)[DATA_VALUE] ?? NOTHING));
   const read = (name: string, data: Attributes) => {
     const number = (type: number) => readBe32(view, data[type]);
     if (name === "meta") loaded[number(1)] = `meta ${number(2)}`;
     else if (name === "payload") loaded[number(1)] = `payload ${number(2)} ${number(3)} ${number(4)}`;
-    else if (name === "cmp" && number(2) === 0) {
-      const value = attributesOf(view, data[3])[DATA_VALUE] ?? NOTHING;
-      terms.push(`${loaded[number(1)]} == ${hexadecimal(readBytes(view, ...value))}`);
+    else if (name === "bitwise" && number(BITWISE_OPERATION) === 0 && isZero(dataOf(data[BITWISE_XOR]))) {
+      loaded[number(2)] = `${loaded[number(1)]} & ${hexadecimal(dataOf(data[BITWISE_MASK]))}`;
+    } else if (name === "cmp" && number(2) === 0) {
+      terms.push(`${loaded[number(1)]} == ${hexadecimal(dataOf(data[3]))}`);
     } else if (name === "immediate") terms.push(readVerdict(view, data[2]));
     else if (name !== "counter") terms.push(name);
   };
@@ -74,6 +83,10 @@ function attributesOf(view: DataView, [start, end]: Extent = NOTHING): Attribute
 
 function readBe32(view: DataView, [start, end]: Extent = NOTHING): number {
   return start + 4 <= end ? view.getUint32(start, false) : 0;
+}
+
+function isZero(bytes: Uint8Array): boolean {
+  return bytes.every((byte) => byte === 0);
 }
 
 function hexadecimal(bytes: Uint8Array): string {

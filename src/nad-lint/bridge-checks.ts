@@ -1,8 +1,9 @@
+import { formatMacPrefix } from "../../cni-plugins/bridge/allowed-macs.ts";
 import type { VlanConfig } from "../../cni-plugins/bridge/vlan-config.ts";
 import { isJsonObject } from "../../cni-plugins/cni/config-object.ts";
 import type { Request } from "../../cni-plugins/cni/request.ts";
 import { type Finding, finding } from "./finding.ts";
-import { addressFault, gatewayFault } from "./given-addresses.ts";
+import { addressFault, gatewayFault, givesIpv6 } from "./given-addresses.ts";
 import { ipamFault } from "./ipam-checks.ts";
 import { givesNoAddress, unknownIpamKeys } from "./ipam-keys.ts";
 import type { ReadPlugin } from "./plugin-checks.ts";
@@ -11,6 +12,8 @@ import { routeFault } from "./route-checks.ts";
 /** What the plugin `bridge` refuses, and what it accepts without doing what was meant, on any node. */
 
 const DEFAULT_VLAN = 1;
+/** Of the prefix that a manufacturer gets. */
+const MANUFACTURER_BITS = 24;
 export const LOOPBACK = "lo";
 
 /** The plugin's other name, which only networks of VMs use. */
@@ -22,7 +25,7 @@ export function checkBridge({ request, bridge }: ReadPlugin, place: string): Fin
   const say = (...[code, message]: Parameters<typeof finding>): void => {
     findings.push(finding(code, place + message));
   };
-  const { vlans, addressing } = bridge;
+  const { vlans, addressing, spoofCheck, allowedMacs } = bridge;
   if (bridge.bridge === LOOPBACK) {
     say(
       "plugin-refuses",
@@ -47,6 +50,12 @@ export function checkBridge({ request, bridge }: ReadPlugin, place: string): Fin
         '"ipam" static has no addresses: a pod that brings none does not start. Write "addresses": [{"address": "10.1.0.2/24"}], or "capabilities": {"ips": true} if pods bring their own.',
       );
     }
+    if (fault === undefined && request.config.raw("acceptRa") === undefined && givesIpv6(request.config)) {
+      say(
+        "advertisements-beside-ipam",
+        '"ipam" gives an IPv6 address, and pods take others, and default routes, from router advertisements too. Write "acceptRa": false to switch those off, or true if they are meant.',
+      );
+    }
     if (request.config.raw("type") === VM_PLUGIN) {
       say(
         "ipam-of-vm",
@@ -60,6 +69,13 @@ export function checkBridge({ request, bridge }: ReadPlugin, place: string): Fin
         `${sign} is usual in networks of VMs. If this is one, leave "ipam" out: a VM has another pod, and another address, after each start and migration.`,
       );
     }
+  }
+  const wide = allowedMacs.find(({ length }) => length < MANUFACTURER_BITS);
+  if (spoofCheck && wide !== undefined) {
+    say(
+      "allowed-macs-wide",
+      `"allowedMacs" has ${formatMacPrefix(wide)}, which holds addresses of many machines: pods may send as those. Write the addresses themselves, or a longer prefix such as 00:00:5e:00:01:00/40.`,
+    );
   }
   if (vlans?.accessNamed && vlans.trunk.includes(vlans.access)) {
     say(

@@ -25,6 +25,19 @@ export function addressesGiven(config: ConfigObject, addressing: AddressingConfi
   }));
 }
 
+/** Whether a pod gets an address of IPv6, as far as the configuration says. */
+export function givesIpv6(config: ConfigObject): boolean {
+  const [ipam, runtime] = [config.object("ipam"), config.object("runtimeConfig")];
+  const type = ipam.raw("type");
+  if (type === "static") return readAddresses(ipam).some(({ prefix }) => !isIpv4(prefix));
+  return (
+    type === "host-local" &&
+    readRanges(ipam, runtime)
+      .flat()
+      .some(({ subnet }) => !isIpv4(subnet))
+  );
+}
+
 /** The first address that the kernel refuses for an interface of a pod, and why. */
 export function addressFault(config: ConfigObject, addressing: AddressingConfig): string | undefined {
   const isStatic = config.object("ipam").raw("type") === "static";

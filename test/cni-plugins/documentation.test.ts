@@ -25,7 +25,7 @@ it.each([
   [
     "`bridge`",
     (config: ConfigObject, warn: (text: string) => void) =>
-      warnAboutKeys(config, { addresses: true, vlans: true }, warn),
+      warnAboutKeys(config, { addresses: true, vlans: true, spoofCheck: true }, warn),
   ],
   ["`tuning`", warnAboutTuningKeys],
 ])("names keys of %s that the plugin knows", (heading, warnAbout) => {

@@ -66,7 +66,7 @@ describe("the lint of a NetworkAttachmentDefinition", () => {
     { type: "static", addresses: [{ address: "224.0.0.1/24" }, { address: "224.0.0.1/25" }] },
     { TYPE: "dhcp", addresses: 5 },
   ])("has nothing against the addresses %j", (ipam) => {
-    expect(lint({ ...CONFIG, cniVersion: "1.0.0", type: "bridge", ipam })).toEqual([]);
+    expect(lint({ ...CONFIG, cniVersion: "1.0.0", type: "bridge", ipam, acceptRa: false })).toEqual([]);
   });
 
   it.each([

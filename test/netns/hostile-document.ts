@@ -46,6 +46,7 @@ export const BRIDGE: Original = {
     ...LAYER_2.keys,
     ...["macspoofchk", "ipMasq", "ipMasqBackend", "isGateway", "isDefaultGateway", "forceAddress", "enabledad"],
     ...["promiscMode", "hairpinMode", "portIsolation", "disableContainerInterface", "ipam", "ipam", "macspoofchk"],
+    ...["allowedMacs", "acceptRa"],
   ],
   plausible: {
     ...FROM_RUNTIME,
@@ -58,6 +59,8 @@ export const BRIDGE: Original = {
     ],
     ...Object.fromEntries(["macspoofchk", "ipMasq", "isGateway", "isDefaultGateway"].map((key) => [key, [true]])),
     mtu: [1400, 70_000_000],
+    allowedMacs: [[MAC, "02:00:00:00:00:00/24"], ["02:00:00:00:00:77/24"], [""], Array(100).fill(MAC)],
+    acceptRa: [false, true],
   },
 };
 

@@ -15,7 +15,10 @@ const CONFIG = { cniVersion: "1.1.0", name: "br1-net", type: "bridge", bridge: "
 const IPAM = { type: "host-local", dataDir: "/run/leases", ranges: [[{ subnet: "10.9.0.0/24" }]] };
 const CONFIGS: readonly [string, object][] = [
   ["on layer 2", CONFIG],
-  ["with addresses and spoof check", { ...CONFIG, macspoofchk: true, ipam: IPAM }],
+  [
+    "with addresses and spoof check",
+    { ...CONFIG, macspoofchk: true, allowedMacs: ["00:00:5e:00:01:00/40"], acceptRa: false, ipam: IPAM },
+  ],
   [
     "with gateway and masquerading",
     { ...CONFIG, isGateway: true, ipMasq: true, ipMasqBackend: "nftables", ipam: IPAM },

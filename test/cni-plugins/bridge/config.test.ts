@@ -1,7 +1,10 @@
 import { describe, expect, it } from "vitest";
+import { formatMacPrefix } from "../../../cni-plugins/bridge/allowed-macs.ts";
 import { type BridgeConfig, readBridgeConfig } from "../../../cni-plugins/bridge/config.ts";
 import { ConfigObject } from "../../../cni-plugins/cni/config-object.ts";
 import { formatMacAddress } from "../../../cni-plugins/cni/mac-address.ts";
+
+const MAC = "00:00:5e:00:01:0a";
 
 function read(values: Record<string, unknown>, cniArgs = ""): { config: BridgeConfig; warnings: string[] } {
   const warnings: string[] = [];
@@ -24,8 +27,10 @@ describe("the bridge plugin's configuration", () => {
       promiscuous: false,
       isolated: false,
       spoofCheck: false,
+      allowedMacs: [],
       containerDown: false,
       quiet: false,
+      acceptRa: true,
       mac: undefined,
       vlans: undefined,
       addressing: undefined,
@@ -93,8 +98,68 @@ describe("the bridge plugin's configuration", () => {
     [{ vlanTrunk: [{ minID: 9, maxID: 5 }] }, /minID 9 is greater than maxID 5/],
     [{ vlanTrunk: [{ id: 0 }] }, /"vlanTrunk\[0\].id" must be a whole number from 1 to 4094/],
     [{ dns: { nameservers: "10.0.0.1" } }, /"dns.nameservers" must be a list of strings/],
+    [{ acceptRa: 0 }, /"acceptRa" must be true or false, found the number 0/],
+    [{ allowedMacs: "00:00:5e:00:01:0a" }, /"allowedMacs" must be a list of strings/],
+    [{ allowedMacs: [5] }, /"allowedMacs" must be a list of strings/],
+    [{ allowedMacs: Array(65).fill(MAC) }, /"allowedMacs" has 65 entries, more than 64/],
   ])("is refused: %j", (values, message) => {
     expect(() => read(values)).toThrow(message);
+  });
+
+  it.each([
+    ["", "is not a MAC address"],
+    ["00:00:5e:00:01", "is not a MAC address"],
+    [`${MAC}/40/40`, "is not a MAC address"],
+    ["x".repeat(500), `"${"x".repeat(60)}" is not a MAC address`],
+    [`${MAC}/`, "has no prefix length from 1 to 48"],
+    [`${MAC}/0`, "has no prefix length from 1 to 48"],
+    [`${MAC}/49`, "has no prefix length from 1 to 48"],
+    [`${MAC}/040`, "has no prefix length from 1 to 48"],
+    [`${MAC}/40.5`, "has no prefix length from 1 to 48"],
+    [`${MAC}/4e1`, "has no prefix length from 1 to 48"],
+    [`${MAC}/40`, "has bits beyond its prefix: write 00:00:5e:00:01:00/40"],
+    ["0000.5e00.01ff/45", "has bits beyond its prefix: write 00:00:5e:00:01:f8/45"],
+    ["00:00:00:00:00:01/48", undefined],
+    ["00:00:00:00:00:00", "is all zeroes"],
+    ["00:00:00:00:00:00/48", "is all zeroes"],
+    ["01:00:5e:00:00:12", "is a multicast address"],
+    ["01:00:00:00:00:00/8", "is a multicast address"],
+    ["01:00:00:00:00:00/7", "has bits beyond its prefix: write 00:00:00:00:00:00/7"],
+  ])("reads %j as an allowed MAC, or says: %s", (entry, fault) => {
+    const allowed = () => read({ macspoofchk: true, allowedMacs: [MAC, entry] });
+    if (fault === undefined) expect(allowed().warnings).toEqual([]);
+    else expect(allowed).toThrow(new RegExp(`^"allowedMacs\\[1\\]": "[^"]*" ${fault.replace(/^"[^"]*" /, "")}`));
+  });
+
+  it("reads allowed MACs in any notation, and prefixes of 1 to 48 bits", () => {
+    const allowedMacs = [
+      "0000.5E00.010A",
+      "00-00-5e-00-01-00/40",
+      "00:00:00:00:00:00/24",
+      "80:00:00:00:00:00/1",
+      `${MAC}/48`,
+    ];
+    const { config, warnings } = read({ macspoofchk: true, allowedMacs });
+    expect(config.allowedMacs.map(formatMacPrefix)).toEqual([
+      MAC,
+      "00:00:5e:00:01:00/40",
+      "00:00:00:00:00:00/24",
+      "80:00:00:00:00:00/1",
+      MAC,
+    ]);
+    expect(warnings).toEqual([]);
+    expect(read({ allowedMacs: [MAC], macspoofchk: false }).warnings).toEqual([
+      '"allowedMacs" has no effect without "macspoofchk": true',
+    ]);
+  });
+
+  it.each([
+    [{}, true],
+    [{ acceptRa: null }, true],
+    [{ acceptRa: true }, true],
+    [{ AcceptRA: false }, false],
+  ])("leaves router advertisements to the kernel unless they are switched off: %j", (values, acceptRa) => {
+    expect(read(values).config.acceptRa).toBe(acceptRa);
   });
 
   it("reads what belongs to addresses only when there are some", () => {

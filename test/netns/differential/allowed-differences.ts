@@ -180,6 +180,19 @@ export const ALLOWED_DIFFERENCES: readonly AllowedDifference[] = [
       key(one, "quiet") === true && CONTAINER_SYSCTLS.test(at) && `${ours}`.endsWith("/disable_ipv6=1"),
   },
   {
+    reason: "acceptRa, a key of ours, switches router advertisements off in the container's interface",
+    matches: ({ at, ours }, one) =>
+      key(one, "acceptRa") === false && CONTAINER_SYSCTLS.test(at) && `${ours}`.endsWith("/accept_ra=0"),
+  },
+  {
+    reason: "allowedMacs, a key of ours, has rules besides those of the spoof check, until DEL",
+    matches: ({ at }, one) =>
+      key(one, "allowedMacs") !== undefined &&
+      key(one, "macspoofchk") === true &&
+      /\.node\.nftables/.test(at) &&
+      !at.startsWith("deleted"),
+  },
+  {
     reason: "enableVlanFiltering, a key of ours, turns filtering on at a bridge that has it off",
     matches: ({ at, reference, ours }, one) =>
       key(one, "enableVlanFiltering") === true && at.endsWith(".filtering") && reference === 0 && ours === 1,

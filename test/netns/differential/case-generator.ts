@@ -52,6 +52,8 @@ const BAD_VALUES: Readonly<Record<string, readonly [unknown, ...unknown[]]>> = {
 
 const SEED_OFFSETS: Readonly<Record<Kind, number>> = { plain: 0, vlan: 500_000, tuning: 700_000 };
 
+const LATER_KEYS_OFFSET = 900_000;
+
 /** The same seed and number give the same case. */
 export function generateCase(seed: number, number: number, kind: Kind = "plain"): DifferentialCase {
   const random = new Random(seed * 1_000_003 + number + SEED_OFFSETS[kind]);
@@ -93,6 +95,7 @@ export function generateCase(seed: number, number: number, kind: Kind = "plain")
   }
   if (random.chance(0.25)) config.runtimeConfig = { mac: random.pick(MACS) };
   if (random.chance(0.2)) config.args = { cni: { mac: random.pick(MACS) } };
+  addLaterKeys(new Random(seed * 1_000_003 + number + LATER_KEYS_OFFSET), config);
   const cniArgs = makeCniArgs(random);
   const spoiled = random.chance(0.1) ? random.pick(Object.keys(BAD_VALUES) as [string, ...string[]]) : undefined;
   if (spoiled !== undefined) config[spoiled] = random.pick(BAD_VALUES[spoiled] ?? [null]);
@@ -106,6 +109,14 @@ export function generateCase(seed: number, number: number, kind: Kind = "plain")
     variables: spoiled === undefined ? makeVariables(random) : {},
     spoiled,
   };
+}
+
+/** From chances of their own, so that the other keys of a case stay what they were. */
+function addLaterKeys(random: Random, config: Record<string, unknown>): void {
+  if (random.chance(0.1)) config.acceptRa = random.chance(0.3);
+  if (config.macspoofchk !== undefined && random.chance(0.3)) {
+    config.allowedMacs = [random.pick(MACS), "00:00:5e:00:01:00/40"];
+  }
 }
 
 /** The first versions have no result for a network without addresses. */

@@ -19,7 +19,7 @@ const BRIDGE_KEYS = [
   ...["cniVersion", "name", "type", "bridge", "isGateway", "isDefaultGateway", "forceAddress", "ipMasq"],
   ...["ipMasqBackend", "mtu", "hairpinMode", "promiscMode", "vlan", "vlanTrunk", "preserveDefaultVlan"],
   ...["enableVlanFiltering", "requireVlanFiltering", "macspoofchk", "enabledad", "disableContainerInterface"],
-  ...["portIsolation", "quiet", "ipam", "dns", "runtimeConfig", "args", "prevResult"],
+  ...["allowedMacs", "acceptRa", "portIsolation", "quiet", "ipam", "dns", "runtimeConfig", "args", "prevResult"],
 ];
 const TUNING_KEYS = ["mac", "mtu", "promisc", "allmulti", "txQLen", "sysctl", "dataDir"];
 
