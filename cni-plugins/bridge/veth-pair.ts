@@ -4,10 +4,10 @@ import { CniError, INTERFACE_EXISTS, KERNEL_REFUSED, PORT_NOT_UP, TRY_AGAIN_LATE
 import { isPortMacAddress, parseMacAddress, randomPortMacAddress } from "../cni/mac-address.ts";
 import { OWN_NETNS } from "../native/syscalls.ts";
 import { createVethPair, setBridgePort } from "../netlink/bridge.ts";
-import { EEXIST, EXFULL } from "../netlink/errno.ts";
+import { EEXIST, ENOENT, EXFULL } from "../netlink/errno.ts";
 import { deleteIfPresent, findLink, type Link, requireLink, setLinkUp } from "../netlink/link.ts";
 import { setLinkMac, setLinkMtu } from "../netlink/link-tuning.ts";
-import { NetlinkSocket } from "../netlink/netlink-socket.ts";
+import { errnoOf, NetlinkSocket } from "../netlink/netlink-socket.ts";
 import { IF_OPER_UP, RTMGRP_LINK } from "../netlink/rtnetlink.ts";
 import type { Addition } from "./add.ts";
 import { HOST_NAME_CANDIDATES, hostInterfaceAlias, hostInterfaceName } from "./attachment.ts";
@@ -103,11 +103,11 @@ export function configurePort({ call, config, attachment, node }: Addition, { po
 /** Keeps the container's interface from sending anything of its own. */
 export function keepQuiet({ call: { syscalls }, netns, attachment }: Addition): void {
   try {
-    syscalls.readFile(OWN_NETNS, "/proc/sys/net/ipv6/conf/all/disable_ipv6");
-  } catch {
-    return;
+    syscalls.writeFile(netns.fd, `/proc/sys/net/ipv6/conf/${attachment.ifname}/disable_ipv6`, "1");
+  } catch (error) {
+    // Without IPv6 in the kernel, and where the MTU is too small for it, the interface has nothing to send.
+    if (errnoOf(error) !== ENOENT) throw error;
   }
-  syscalls.writeFile(netns.fd, `/proc/sys/net/ipv6/conf/${attachment.ifname}/disable_ipv6`, "1");
 }
 
 /** Bridge and port as they are now: the bridge's MAC and MTU may have changed with its first ports. */

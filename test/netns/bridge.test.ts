@@ -106,6 +106,11 @@ describe("ADD", () => {
     expect((await container.link("net1"))?.flags).not.toContain("UP");
   });
 
+  it("keeps an interface quiet whose MTU is too small for IPv6 too", async () => {
+    await add(call, { ...CONFIG, quiet: true, mtu: 1000 });
+    expect(await container.link("net1")).toMatchObject({ mtu: 1000, operstate: "UP" });
+  });
+
   const acceptRa = async () => {
     const { stdout } = await node.run(["/bin/cat", "/proc/sys/net/ipv6/conf/br1/accept_ra"]);
     return stdout.trim();
