@@ -4,10 +4,11 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } 
 import { EVERY_BRIDGE, skipReason } from "../../src/bridge-marker/bridge-resources.ts";
 import { isInvalid } from "../../src/kube/client/api-error.ts";
 import { RESOURCES } from "../../src/kube/client/resource.ts";
+import { share } from "../support/share.ts";
 import { linkName } from "./link-names.ts";
 import { key, type MarkedNode, MarkerBed, WITHIN } from "./marker-bed.ts";
 
-const GENERATED_NAMES = 200;
+const GENERATED_NAMES = share(200);
 
 describe("the bridge marker on a real kernel and a real API server", () => {
   let bed: MarkerBed;

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { shareOf } from "../support/share.ts";
 import { CHROMIUM, overflow, seriousFaults, show, takePicture, type WatchedPage } from "./chromium.ts";
 import { PageBed } from "./page-bed.ts";
 
@@ -84,10 +85,13 @@ describe.skipIf(CHROMIUM === undefined)("the page in a browser", () => {
   }
 
   const [light, , phone] = LOOKS;
-  it.each([light, phone])("teaches what each view shows while nothing is in use: $look", async ({ look, options }) => {
-    await using opened = await bed.openAs(token, "#/overview", options);
-    await visit(opened, "empty", look);
-  });
+  it.each(shareOf([phone, light]))(
+    "teaches what each view shows while nothing is in use: $look",
+    async ({ look, options }) => {
+      await using opened = await bed.openAs(token, "#/overview", options);
+      await visit(opened, "empty", look);
+    },
+  );
 
   describe("with twelve addresses in use", () => {
     beforeAll(() => bed.fill());
@@ -111,7 +115,7 @@ describe.skipIf(CHROMIUM === undefined)("the page in a browser", () => {
       expect(await page.evaluate("window.isTheSame")).toBe(true);
     });
 
-    it.each(LOOKS)("shows in each view what is asked of it: $look", async ({ look, options }) => {
+    it.each(shareOf(LOOKS))("shows in each view what is asked of it: $look", async ({ look, options }) => {
       await using opened = await bed.openAs(token, "#/overview", options);
       await visit(opened, "filled", look);
     });

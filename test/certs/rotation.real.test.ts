@@ -93,7 +93,7 @@ describe("certificates that rotate every few seconds", () => {
         calls++;
         return certificates.size >= SERVING_CERTIFICATES && authorities.size >= CAS;
       },
-      { timeout: 60_000, interval: 10 },
+      { timeout: 60_000, interval: 50 },
     );
     console.log(`${calls} calls, ${certificates.size} serving certificates, ${authorities.size} CAs`);
   });

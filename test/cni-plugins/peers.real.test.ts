@@ -4,6 +4,7 @@ import { buildPeers } from "../bench/peers.ts";
 import { searchPath } from "../cluster/requirements.ts";
 import { add, type CniCall, cni, del } from "../netns/cni-call.ts";
 import { BRIDGE, NETNS, PreparedNode } from "../netns/prepared-node.ts";
+import { shareOf } from "../support/share.ts";
 import { unpackDebian } from "../tools/debian/packages.ts";
 import { lacks } from "../tools/debian/programs.ts";
 
@@ -61,7 +62,7 @@ async function state(): Promise<string> {
   return shown.replaceAll(/packets \d+ bytes \d+/g, "").replaceAll(kept, "");
 }
 
-describe.each(RELEASES)("beside the reference plugins %s", (release) => {
+describe.each(shareOf(RELEASES))("beside the reference plugins %s", (release) => {
   const folder = folders[release];
   const theirs = (plugin: "bridge" | "tuning"): CniCall => {
     const call = ours[plugin];

@@ -2,10 +2,11 @@
 
 import { describe, expect, it } from "vitest";
 import { compareNetworks } from "../netns/lint-comparison.ts";
+import { share } from "../support/share.ts";
 import { Guest } from "./guest.ts";
 import { guestPartsOrReason } from "./packages.ts";
 
-const CASES = 45;
+const CASES = share(45);
 const parts = guestPartsOrReason();
 
 describe.skipIf(typeof parts === "string")(

@@ -6,6 +6,7 @@ import { RESOURCES } from "../../src/kube/client/resource.ts";
 import { KINDS } from "../../src/mac-pool/objects/kinds.ts";
 import { eventually } from "../support/eventually.ts";
 import { inFlight } from "../support/in-flight.ts";
+import { share } from "../support/share.ts";
 import { guestSpec, machine, macsOf } from "./machines.ts";
 import { PoolFixture } from "./pool-fixture.ts";
 
@@ -33,8 +34,8 @@ describe("what comes and goes", () => {
     (await fixture.claims()).filter(({ status }) => status?.owners.some((owner) => owner.name === name));
 
   it.each([
-    [1, 40],
-    [8, 120],
+    [1, share(40)],
+    [8, share(120)],
   ])("gives its addresses back as soon as it has gone, %i at a time", async (limit, pairs) => {
     await inFlight(limit, pairs, async (index) => {
       const name = `brief-${index}`;
@@ -52,7 +53,7 @@ describe("what comes and goes", () => {
     await fixture.admin.create(RESOURCES.namespaces, { metadata: { name: namespace } });
     const body = { metadata: { labels: { [label]: value } } };
     await fixture.admin.patch(RESOURCES.namespaces, { name: namespace }, { type: "merge", body });
-    const names = Array.from({ length: 20 }, (_, index) => `late-${value}-${index}`);
+    const names = Array.from({ length: share(20) }, (_, index) => `late-${value}-${index}`);
     for (const round of ["first", "second"]) {
       for (const name of names) {
         await fixture.admin.create(KINDS.virtualMachines, machine(name, namespace, [{ name: "a" }]));

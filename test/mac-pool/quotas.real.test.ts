@@ -3,11 +3,12 @@ import { RESOURCES } from "../../src/kube/client/resource.ts";
 import { KINDS } from "../../src/mac-pool/objects/kinds.ts";
 import { eventually } from "../support/eventually.ts";
 import { inFlight } from "../support/in-flight.ts";
+import { share } from "../support/share.ts";
 import { machine, macsOf } from "./machines.ts";
 import { PoolFixture } from "./pool-fixture.ts";
 
 /** `POOL_BURST=3000`: as many VMs as a large tenant creates at once. */
-const BURST = Number(process.env.POOL_BURST ?? 200);
+const BURST = Number(process.env.POOL_BURST ?? share(200));
 const IN_FLIGHT = 64;
 
 describe("what a namespace may have", () => {

@@ -39,13 +39,13 @@ export interface Model {
   readonly without?: Guard;
 }
 
-/** Checked by `npm test`, with the number of states that each has at least. */
+/** Checked by `npm test`, or a share of them, with the number of states that each has at least. */
 export const SMALL: readonly (Model & { readonly states: number })[] = [
+  { policy: "DenyRunning", requests: 1, features: ["old", "receivers", "runs"], states: 6_400 },
   { policy: "Deny", requests: 2, features: ["old", "updates"], states: 29_000 },
   { policy: "Deny", requests: 2, features: ["receivers", "updates"], states: 11_000 },
   { policy: "Deny", requests: 2, features: ["runs"], states: 1_900 },
   { policy: "Deny", requests: 1, features: ["old"], leaders: 2, states: 3_200 },
-  { policy: "DenyRunning", requests: 1, features: ["old", "receivers", "runs"], states: 6_400 },
 ];
 
 /** Guards whose absence shows within a few thousand states. */

@@ -7,8 +7,9 @@ import { beforeAll, describe, expect, it } from "vitest";
 import { ConfigObject, type JsonObject } from "../../cni-plugins/cni/config-object.ts";
 import { ipamFault } from "../../src/nad-lint/ipam-checks.ts";
 import { buildPeers } from "../bench/peers.ts";
+import { share } from "../support/share.ts";
 
-const CASES = 800;
+const CASES = share(800);
 const SEED = 20;
 
 const SUBNETS = [

@@ -1,12 +1,13 @@
 /** Ends calls at their system calls, one after the other, and looks at what is left once somebody finished the work. */
 
 import { expect } from "vitest";
+import { shareOf } from "../support/share.ts";
 import { add, type CniCall, cni, del } from "./cni-call.ts";
 import { killedAt, type SystemCall, systemCallsOf } from "./killed-call.ts";
 
 /**
- * Otherwise: calls that change something outside the process, because what is between two of them leaves nothing more
- * behind; on layer 2 each of them, else one in three. With KILL_AT_EVERY_CALL=1 it takes some minutes.
+ * Otherwise: a share of the calls that change something outside the process, because what is between two of them leaves
+ * nothing more behind; on layer 2 of all of them, else of each third. With KILL_AT_EVERY_CALL=1 it takes some minutes.
  */
 export const EVERY_CALL = process.env.KILL_AT_EVERY_CALL === "1";
 
@@ -20,16 +21,22 @@ export interface Killable {
   state(): Promise<string>;
 }
 
-export async function pointsOf(command: string, { call, config }: Omit<Killable, "state">): Promise<SystemCall[]> {
+export async function pointsOf(
+  command: string,
+  { call, config }: Omit<Killable, "state">,
+): Promise<readonly SystemCall[]> {
   const calls = await systemCallsOf(command, call, config);
   expect(calls.length).toBeGreaterThan(FEWEST_CALLS);
   if (EVERY_CALL) return calls;
   const changing = calls.filter(({ changes }) => changes);
-  return "ipam" in config ? changing.filter((_, at) => at % SAMPLED === 0) : changing;
+  return shareOf("ipam" in config ? changing.filter((_, at) => at % SAMPLED === 0) : changing);
 }
 
 /** Where to kill, from a run after a first one that made the folders. There is no attachment afterwards. */
-export async function killPoints(command: "ADD" | "DEL", killable: Omit<Killable, "state">): Promise<SystemCall[]> {
+export async function killPoints(
+  command: "ADD" | "DEL",
+  killable: Omit<Killable, "state">,
+): Promise<readonly SystemCall[]> {
   const { call, config } = killable;
   await add(call, config);
   if (command === "ADD") await del(call, config);

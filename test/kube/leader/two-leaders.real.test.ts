@@ -4,10 +4,11 @@ import { afterAll, expect, test } from "vitest";
 import { RESOURCES } from "../../../src/kube/client/resource.ts";
 import { client, controlPlane } from "../../support/api-server-bed.ts";
 import { eventually } from "../../support/eventually.ts";
+import { share } from "../../support/share.ts";
 
 const namespace = "default";
 const NAME = "stopped";
-const ROUNDS = Number(process.env.KUBE_STOPS ?? 3);
+const ROUNDS = Number(process.env.KUBE_STOPS ?? share(3));
 
 const replicas: Replica[] = [];
 

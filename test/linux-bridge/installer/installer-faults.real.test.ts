@@ -13,12 +13,13 @@ import { Installer, shippedPlugins, type TargetState } from "../../../src/linux-
 import { buildPeers } from "../../bench/peers.ts";
 import { type CommandResult, runCommand } from "../../cluster/command.ts";
 import { pluginPath } from "../../netns/cni-call.ts";
+import { STEP, share } from "../../support/share.ts";
 
 const INSTALL_ONCE = join(import.meta.dirname, "install-once.ts");
 const INSTALL_ON_CHANGE = join(import.meta.dirname, "install-on-change.ts");
 const NAMES = ["bridge", "cnv-bridge", "cnv-tuning", "tuning"];
 const REPLACEMENTS = 4;
-const RACES = 10;
+const RACES = share(10);
 const KILLED = 137;
 /** How often a pass over all names makes each at the least: for each a file, and once its directory. */
 const CALLS = [
@@ -27,8 +28,11 @@ const CALLS = [
   ["fchmod", 4],
   ["write", 4],
 ] as const;
+const EVERY_CALL = process.env.KILL_AT_EVERY_CALL === "1";
 /** Nine of ten writes only wake a thread of the process. With KILL_AT_EVERY_CALL=1 each of them, else one in four. */
-const STEPS: Readonly<Record<string, number>> = { write: process.env.KILL_AT_EVERY_CALL === "1" ? 1 : 4 };
+const STEPS: Readonly<Record<string, number>> = { write: EVERY_CALL ? 1 : 4 };
+/** Between two calls that are tried. */
+const stepOf = (call: string): number => (STEPS[call] ?? 1) * (EVERY_CALL ? 1 : STEP);
 const USER = process.getuid?.() === 0 ? [] : ["--user", "--map-root-user"];
 const pluginsOf = (version: string) => ({
   bridge: `bridge${formatPluginMark("bridge", version)}`,
@@ -111,7 +115,7 @@ describe("the installer", () => {
         return code === KILLED;
       };
       let nth = 1;
-      for (; await killedAt(nth); nth += STEPS[call] ?? 1) {
+      for (; await killedAt(nth); nth += stepOf(call)) {
         const left = await visible();
         expect(Object.keys(left)).toEqual(expect.arrayContaining(Object.keys(before)));
         for (const [name, content] of Object.entries(left)) {

@@ -1,8 +1,9 @@
+import { share } from "../../support/share.ts";
 import { machine } from "../machines.ts";
 import type { Attacker } from "./attacker.ts";
 
 const MIB = 1024 * 1024;
-const NAMESPACES = 1_000;
+const NAMESPACES = share(1_000);
 const CONNECTIONS_PER_SECOND = 1_000;
 
 export interface Target {
@@ -56,7 +57,7 @@ export const ATTACKS: readonly Attack[] = [
       attacker.requests(webhooks, 200, 16, (i) => forgedReview(`nowhere-${i}`, "forged", 2)),
   },
   {
-    what: "forged reviews in 1,000 namespaces that exist",
+    what: "forged reviews in many namespaces that exist",
     answers: ["200"],
     run: (attacker, { webhooks }) =>
       attacker.requests(webhooks, NAMESPACES, 16, (i) => forgedReview(`flooded-${i % NAMESPACES}`, `forged-${i}`, 1)),

@@ -5,6 +5,7 @@ import { type KubeObject, RESOURCES } from "../../../src/kube/client/resource.ts
 import { KINDS } from "../../../src/mac-pool/objects/kinds.ts";
 import { inFlight } from "../../support/in-flight.ts";
 import { megabytesOf } from "../../support/process-usage.ts";
+import { share } from "../../support/share.ts";
 import { machine } from "../machines.ts";
 import { PoolFixture } from "../pool-fixture.ts";
 import { restGet } from "../rest-client.ts";
@@ -102,10 +103,10 @@ async function etcdBytes({ controlPlane }: PoolFixture): Promise<number> {
 }
 
 /** Of a megabyte each. `HOSTILE_REVIEWS=10000` takes an hour and a half on a busy machine. */
-const REVIEWS = Number(process.env.HOSTILE_REVIEWS ?? 110);
+const REVIEWS = Number(process.env.HOSTILE_REVIEWS ?? share(110));
 const TIMEOUT_MS = 120_000 + REVIEWS * 1_000;
-const VMS = 20;
-const WARM_UP = 2_000;
+const VMS = share(20);
+const WARM_UP = share(2_000);
 const MAX_GROWTH_OF_ETCD_MB = 20;
 const MAX_GROWTH_OF_REPLICA_MB = 30;
 const MB = 1024 * 1024;

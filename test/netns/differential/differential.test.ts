@@ -2,12 +2,13 @@ import { execFileSync } from "node:child_process";
 import path from "node:path";
 import { expect, it } from "vitest";
 import { buildPeers } from "../../bench/peers.ts";
+import { share } from "../../support/share.ts";
 import { pluginPath } from "../cni-call.ts";
 import { THIS_MACHINE } from "../machine.ts";
 import { emptyReport, runDifferential } from "./differential.ts";
 
 const SEED = 6;
-const CASES = 16;
+const CASES = share(16);
 
 /** Without them most cases would fail on both sides, which compares nothing. */
 function requirePrograms(): void {
