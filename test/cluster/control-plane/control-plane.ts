@@ -11,7 +11,7 @@ import { join } from "node:path";
 import { controlPlaneTook } from "../../support/patience.ts";
 import { requireSetpriv } from "../requirements.ts";
 import { makeRunDirectory } from "../run-directory.ts";
-import { ADMIN_GROUP, ControlPlaneAccess } from "./access.ts";
+import { ADMIN_GROUP } from "./access.ts";
 import {
   apiServerArguments,
   CONTROLLER_MANAGER_USER,
@@ -27,6 +27,7 @@ import { Authority, type KeyPair, tokenKeys } from "./authority.ts";
 import { type Binaries, ensureBinaries } from "./binaries.ts";
 import { Component, throwUncaught } from "./component.ts";
 import { ownLoopbackAddress } from "./loopback.ts";
+import { OwnControlPlane } from "./own-control-plane.ts";
 import { waitUntil } from "./readiness.ts";
 
 /** Further arguments; the last of two equal ones counts. */
@@ -61,6 +62,8 @@ const GOGC = "300";
 const GOMEMLIMIT = "9GiB";
 const READY_DEADLINE_MS = 60_000;
 const MANAGERS = ["kube-controller-manager", "kube-scheduler"] as const;
+const PKI = "pki";
+const TOKEN_KEY = "tokens.key";
 
 export async function startControlPlane(options: ControlPlaneOptions = {}): Promise<ControlPlane> {
   requireSetpriv();
@@ -86,7 +89,7 @@ async function loopbackAddresses(): Promise<ControlPlaneAddresses> {
   return { address, port: API_SERVER_PORT, etcdAddress: address, etcdPort: ETCD_PORT, published: false };
 }
 
-export class ControlPlane extends ControlPlaneAccess {
+export class ControlPlane extends OwnControlPlane {
   readonly #options: ControlPlaneOptions;
   readonly #binaries: Binaries;
   readonly #addresses: ControlPlaneAddresses;
@@ -107,6 +110,7 @@ export class ControlPlane extends ControlPlaneAccess {
       kubectlPath: binaries.kubectl,
       directory,
       authority,
+      tokenKey: join(directory, PKI, TOKEN_KEY),
     });
     this.#options = options;
     this.#binaries = binaries;
@@ -138,39 +142,38 @@ export class ControlPlane extends ControlPlaneAccess {
     return pid;
   }
 
-  /** Kills the API server and leaves it dead, as a test of what survives that. */
   async killApiServer(): Promise<void> {
     await this.#components.get("kube-apiserver")?.[Symbol.asyncDispose]();
   }
 
-  /** SIGSTOP: its connections stay open, and nothing is answered. */
-  pauseApiServer(): void {
+  async pauseApiServer(): Promise<void> {
     this.#components.get("kube-apiserver")?.process.kill("SIGSTOP");
   }
 
-  resumeApiServer(): void {
+  async resumeApiServer(): Promise<void> {
     this.#components.get("kube-apiserver")?.process.kill("SIGCONT");
   }
 
-  /** Kills the API server if it runs, starts it again and waits until it is ready. */
+  /** After all that may have been done to it: it runs and answers. */
+  async recover(): Promise<void> {
+    await this.resumeApiServer();
+    if (this.#components.get("kube-apiserver")?.running !== true) await this.restartApiServer();
+  }
+
   async restartApiServer(): Promise<void> {
     await this.killApiServer();
     this.#launchApiServer();
     await this.#apiServerReady();
   }
 
-  /** Copies what etcd has stored, to be restored later. etcd is away meanwhile. */
   async saveEtcd(): Promise<void> {
     await this.#components.get("etcd")?.[Symbol.asyncDispose]();
+    await rm(this.#savedEtcd, { recursive: true, force: true });
     await cp(this.#files.etcd, this.#savedEtcd, { recursive: true });
     this.#launchEtcd();
     await this.#apiServerReady();
   }
 
-  /**
-   * Puts back what was saved, as an administrator does: the API server ends, etcd goes back, versions are given again. Managers
-   * are started anew.
-   */
   async restoreEtcd(): Promise<void> {
     for (const name of MANAGERS) await this.#components.get(name)?.[Symbol.asyncDispose]();
     await this.killApiServer();
@@ -189,7 +192,7 @@ export class ControlPlane extends ControlPlaneAccess {
   }
 
   get #pki(): string {
-    return join(this.directory, "pki");
+    return join(this.directory, PKI);
   }
 
   get #files(): { pki: string; etcd: string } {
@@ -207,7 +210,7 @@ export class ControlPlane extends ControlPlaneAccess {
     await Promise.all([
       write("ca.crt", authority.certificate),
       write("ca.key", await authority.privateKey()),
-      write("tokens.key", tokens.privateKey),
+      write(TOKEN_KEY, tokens.privateKey),
       write("tokens.pub", tokens.publicKey),
       writePair(
         "apiserver",
