@@ -24,15 +24,18 @@ const UNIT_TIMEOUT_MS = 60_000;
 /** Waits in it have limits of their own, which grow on a busy machine (test/support/patience.ts). */
 const REAL_TIMEOUT_MS = 300_000;
 const POLL_TIMEOUT_MS = 30_000;
+/** What real parts are asked costs them and the test processor time. */
+const REAL_POLL_INTERVAL_MS = 100;
 
 const expect = { poll: { timeout: POLL_TIMEOUT_MS } };
+const realExpect = { poll: { timeout: POLL_TIMEOUT_MS, interval: REAL_POLL_INTERVAL_MS } };
 
 /** Each file has a cluster of its own, which takes what two cores give. */
 const realNodes = {
   maxWorkers: 1,
   testTimeout: REAL_TIMEOUT_MS,
   hookTimeout: REAL_TIMEOUT_MS,
-  expect,
+  expect: realExpect,
   globalSetup: ["test/e2e/global-setup.ts"],
 };
 
@@ -59,7 +62,7 @@ export default defineConfig({
           maxWorkers,
           testTimeout: REAL_TIMEOUT_MS,
           hookTimeout: REAL_TIMEOUT_MS,
-          expect,
+          expect: realExpect,
           globalSetup: ["test/support/global-setup.ts"],
           setupFiles: ["test/support/skip-lacking.ts"],
         },

@@ -4,7 +4,9 @@ import { patience } from "./patience.ts";
 
 const LIMIT_MS = 45_000;
 const FIRST_PAUSE_MS = 5;
-const LONGEST_PAUSE_MS = 50;
+const LONGEST_PAUSE_MS = 200;
+/** Of the time that was waited so far: whoever waits for long asks less often. */
+const PAUSE = 0.1;
 
 export interface Wait {
   /** On an idle machine; a busy one gets more (`patience.ts`). */
@@ -24,9 +26,9 @@ export async function eventually<T>(
   { limitMs = LIMIT_MS, signal, state }: Wait = {},
 ): Promise<Exclude<T, false | undefined>> {
   const allowedMs = limitMs * patience();
-  const endMs = performance.now() + allowedMs;
+  const startMs = performance.now();
   let cause: unknown;
-  for (let pauseMs = FIRST_PAUSE_MS; ; pauseMs = Math.min(2 * pauseMs, LONGEST_PAUSE_MS)) {
+  for (;;) {
     try {
       const value = await probe();
       if (value !== false && value !== undefined) return value as Exclude<T, false | undefined>;
@@ -35,11 +37,13 @@ export async function eventually<T>(
       cause = error;
     }
     signal?.throwIfAborted();
-    if (performance.now() > endMs) {
+    const waitedMs = performance.now() - startMs;
+    if (waitedMs > allowedMs) {
       const now = state === undefined ? "" : `; now: ${state()}`;
       const last = cause instanceof Error ? ` (${cause.message})` : "";
       throw new Error(`waited ${Math.round(allowedMs) / 1000} s for ${what}${now}${last}`, { cause });
     }
+    const pauseMs = Math.min(LONGEST_PAUSE_MS, Math.max(FIRST_PAUSE_MS, waitedMs * PAUSE));
     await new Promise((resolve) => setTimeout(resolve, pauseMs));
   }
 }

@@ -57,7 +57,7 @@ const ETCD_PORT = 2379;
 /** etcd's client and peer port, controller-manager's, scheduler's. */
 const LOCAL_PORTS = 4;
 /** In percent, as Go counts: a control plane lives for seconds only, collecting garbage less often saves it work. */
-const GOGC = "300";
+const GOGC = "600";
 /** Go collects more often before the machine runs out of memory, in a large cluster. */
 const GOMEMLIMIT = "9GiB";
 const READY_DEADLINE_MS = 60_000;

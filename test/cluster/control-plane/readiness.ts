@@ -2,7 +2,7 @@
 import { request } from "node:https";
 import type { KeyPair } from "./authority.ts";
 
-const PAUSE_MS = 50;
+const PAUSE_MS = 100;
 
 /** Asks until `check` says true. Rejects when `failed` does, or after `deadlineMs` with `what` in the message. */
 export async function waitUntil(
