@@ -1,7 +1,7 @@
 import { createReadStream } from "node:fs";
 import { readdir, stat } from "node:fs/promises";
 import { join } from "node:path";
-import { type Document, isNode, LineCounter, type Node, parseAllDocuments, type Tags } from "yaml";
+import { type Document, isNode, isScalar, LineCounter, type Node, parseAllDocuments, type Tags, visit } from "yaml";
 import { CliError } from "./faults.ts";
 import { type Misreading, misreadingsIn } from "./yaml-misreadings.ts";
 
@@ -27,7 +27,12 @@ const EXTENSIONS = /\.(ya?ml|json)$/;
 const STDIN = "-";
 /** Wherever such a line stands, a document ends. */
 const DOCUMENT_START = /^---(?=\s|$)/m;
+/** A map may have several of these. */
+const MERGE = "<<";
 const MIB = 1024 * 1024;
+
+/** The package compares each key of a map with all others, which takes minutes for a map of 1 MiB; `repeatedKey` looks at each once. */
+const WITHOUT_COMPARING = { uniqueKeys: false };
 
 /** kubectl reads YAML 1.1, but takes neither `1:30` nor `2001-12-14` for anything else than text. */
 const AS_KUBECTL = {
@@ -128,17 +133,42 @@ async function readable<T>(path: string, read: Promise<T>): Promise<T> {
 function parseManifests(source: string, content: string): Manifest[] {
   try {
     const lines = new LineCounter();
-    return parseAllDocuments(content, { ...AS_KUBECTL, lineCounter: lines }).flatMap((document, index) => {
-      const [error] = document.errors;
-      if (error !== undefined) throw error;
-      return itemsOf(document).map(([object, node]) => {
-        return { source, document: index + 1, object, misreadings: misreadingsIn(node, lines) };
-      });
-    });
+    return parseAllDocuments(content, { ...AS_KUBECTL, ...WITHOUT_COMPARING, lineCounter: lines }).flatMap(
+      (document, index) => {
+        const [error] = document.errors;
+        if (error !== undefined) throw error;
+        const repeated = repeatedKey(document, lines);
+        if (repeated !== undefined) throw new Error(repeated);
+        return itemsOf(document).map(([object, node]) => {
+          return { source, document: index + 1, object, misreadings: misreadingsIn(node, lines) };
+        });
+      },
+    );
   } catch (error) {
     const [sentence = ""] = (error instanceof Error ? error.message : String(error)).split(/:?\n/);
     throw new CliError(`${source} is not YAML: ${sentence}`, { cause: error });
   }
+}
+
+/** The first key that a map has twice, in a sentence. */
+function repeatedKey(document: Document.Parsed, lines: LineCounter): string | undefined {
+  let sentence: string | undefined;
+  visit(document, {
+    Map: (_, { items }) => {
+      const keys = new Set<unknown>();
+      for (const { key } of items) {
+        const value = isScalar(key) ? key.value : key;
+        if (!keys.has(value) || value === MERGE) keys.add(value);
+        else {
+          const { line, col } = lines.linePos((isNode(key) ? key.range?.[0] : undefined) ?? 0);
+          sentence = `Map keys must be unique at line ${line}, column ${col}`;
+          return visit.BREAK;
+        }
+      }
+      return undefined;
+    },
+  });
+  return sentence;
 }
 
 function itemsOf(document: Document.Parsed): readonly (readonly [unknown, Node | null])[] {

@@ -67,6 +67,7 @@ describe("the files of kubectl macpool check -f", () => {
   it("ends with 2 for files that are no YAML, or too much", async () => {
     const kib = "x".repeat(1024);
     const cases: readonly (readonly [readonly string[], RegExp])[] = [
+      [["a: 1\nb: {c: 1, d: 2, c: 3}\n"], /^error: \S+ is not YAML: Map keys must be unique at line 2, column 17\n$/],
       [["spec: [\n"], /^error: \S+ is not YAML: .* at line \d+, column \d+\n$/],
       [
         Array.from({ length: 1001 }, () => "a: 1\n"),
