@@ -8,8 +8,7 @@ import {
   MAX_MARKER_PATTERNS,
 } from "./bridge-pattern.ts";
 import { celRules } from "./cel.ts";
-import { injectionSettings } from "./injection-settings.ts";
-import { nadLintSetting } from "./nad-lint-setting.ts";
+import { injectionSettings, nadLintSetting } from "./linux-bridge-webhook-config.ts";
 import {
   BRIDGE_MARKER_HEALTH_PORT,
   BRIDGE_MARKER_METRICS_PORT,

@@ -1,17 +1,7 @@
-/** Field of `NetworkAddonsConfig.spec.linuxBridge` for the lint of NetworkAttachmentDefinitions. */
-
-import { z } from "zod";
+/** What the lint of NetworkAttachmentDefinitions is told in its environment. Without zod, which its process does not load. */
 
 export const NAD_LINTS = ["Warn", "Enforce", "Off"] as const;
 export type NadLint = (typeof NAD_LINTS)[number];
-
-export const nadLintSetting = z
-  .enum(NAD_LINTS)
-  .exactOptional()
-  .describe(
-    "What happens to a NetworkAttachmentDefinition of the plugins bridge and tuning that has a mistake. Warn (the default): who " +
-      'writes it reads a warning. Enforce: it is refused. "Off", in YAML with quotes: nobody looks.',
-  );
 
 /** How the operator tells the webhook's process. */
 export function nadLintEnvironment(lint: NadLint): Record<string, string> {

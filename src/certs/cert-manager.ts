@@ -161,10 +161,9 @@ export class CertManager {
     switch (action.kind) {
       case "make-ca": {
         const commonName = `${serviceName} CA ${new Date(nowMs).toISOString()}`.slice(-64);
-        const version = this.#versionOf(caSecret);
-        const pair = await issueCa({ commonName, nowMs, lifetimeMs: action.lifetimeMs });
+        const pair = issueCa({ commonName, nowMs, lifetimeMs: action.lifetimeMs });
         const trusted = [pair.certificate, ...action.keep];
-        await this.#writeSecret(caSecret, version, { ...keyPairData(pair), ...trustedData(trusted) }, signal);
+        await this.#writeSecret(caSecret, { ...keyPairData(pair), ...trustedData(trusted) }, signal);
         log.info(
           { secret: caSecret, notAfter: new Date(pair.certificate.notAfterMs) },
           `made a new CA: ${action.reason}`,
@@ -172,7 +171,7 @@ export class CertManager {
         return;
       }
       case "write-trusted":
-        await this.#writeSecret(caSecret, this.#versionOf(caSecret), trustedData(action.trusted), signal);
+        await this.#writeSecret(caSecret, trustedData(action.trusted), signal);
         log.info({ secret: caSecret, trusted: action.trusted.length }, `wrote the trusted CAs: ${action.reason}`);
         return;
       case "write-bundle":
@@ -181,9 +180,8 @@ export class CertManager {
         return;
       case "make-serving": {
         const { signer, lifetimeMs } = action;
-        const version = this.#versionOf(servingSecret);
-        const pair = await issueServing({ ca: signer, dnsNames: this.#dnsNames(), nowMs, lifetimeMs });
-        await this.#writeSecret(servingSecret, version, keyPairData(pair), signal);
+        const pair = issueServing({ ca: signer, dnsNames: this.#dnsNames(), nowMs, lifetimeMs });
+        await this.#writeSecret(servingSecret, keyPairData(pair), signal);
         const notAfter = new Date(pair.certificate.notAfterMs);
         log.info({ secret: servingSecret, notAfter }, `made a new serving certificate: ${action.reason}`);
         return;
@@ -191,17 +189,7 @@ export class CertManager {
     }
   }
 
-  /** To be asked before keys are made: the Secret may change meanwhile, and what was decided is for this version. */
-  #versionOf(secret: string): string | undefined {
-    return this.#secret(secret)?.metadata.resourceVersion;
-  }
-
-  async #writeSecret(
-    name: string,
-    resourceVersion: string | undefined,
-    data: SecretData,
-    signal: AbortSignal,
-  ): Promise<void> {
+  async #writeSecret(name: string, data: SecretData, signal: AbortSignal): Promise<void> {
     const { client, namespace, log } = this.#options;
     const ref = { name, namespace };
     const found = this.#secret(name);
@@ -210,7 +198,7 @@ export class CertManager {
       await client.delete(RESOURCES.secrets, ref, { uid: found.metadata.uid, signal });
       throw new Error(`Secret ${namespace}/${name} was immutable and is being created anew`);
     }
-    const body = { metadata: { resourceVersion }, data };
+    const body = { metadata: { resourceVersion: found?.metadata.resourceVersion }, data };
     await client.patch(RESOURCES.secrets, ref, { type: "merge", body }, { fieldManager: FIELD_MANAGER, signal });
   }
 

@@ -5,8 +5,7 @@ import { SelfSignedTlsSource } from "./self-signed.ts";
 export type ProfiledMetricsOptions = MetricsEndpointOptions & { readonly name: string };
 
 /**
- * Metrics of a process that has no Secret for its certificate, with the TLS profile of the NetworkAddonsConfig. Not beside
- * `serveNodeMetrics`: what reads the profile loads zod, which no process of every node does.
+ * Metrics of a process that has no Secret for its certificate, with the TLS profile of the NetworkAddonsConfig.
  */
 export class ProfiledMetrics {
   readonly #options: ProfiledMetricsOptions;

@@ -3,12 +3,11 @@ import type { Registry } from "prom-client";
 import { NETWORK_ADDONS_CONFIGS } from "../api/kinds.ts";
 import { NETWORK_ADDONS_CONFIG_NAME } from "../api/names.ts";
 import type { NetworkAddonsConfig } from "../api/network-addons-config.ts";
-import { tlsSecurityProfileSchema } from "../api/tls-security-profile.ts";
 import type { KubeClient } from "../kube/client/client.ts";
 import type { Resource } from "../kube/client/resource.ts";
 import type { Log } from "../kube/log.ts";
 import type { CertificateSource, ServerCertificate, TlsLimits } from "../kube/server/certificate-source.ts";
-import { tlsLimits } from "./tls-profile.ts";
+import { readTlsProfile, tlsLimits } from "./tls-profile.ts";
 import { WatchedSource } from "./watched-source.ts";
 
 export interface ProfiledTlsSourceOptions {
@@ -48,12 +47,8 @@ export class ProfiledTlsSource extends WatchedSource<Config> {
   }
 
   protected override read(config: Config | undefined): void {
-    const parsed = tlsSecurityProfileSchema.optional().safeParse(config?.spec?.tlsSecurityProfile);
-    if (!parsed.success) {
-      this.#options.log.warn("spec.tlsSecurityProfile is invalid: the last valid profile stays in force");
-      return;
-    }
-    const limits = tlsLimits(parsed.data);
+    const limits = this.#limitsOf(config);
+    if (limits === undefined) return;
     if (limits.minVersion === this.#limits.minVersion && limits.ciphers === this.#limits.ciphers) return;
     const fault = faultOf(limits);
     if (fault !== undefined) {
@@ -66,6 +61,16 @@ export class ProfiledTlsSource extends WatchedSource<Config> {
     this.#limits = limits;
     this.#options.log.info({ minVersion: limits.minVersion }, "the TLS security profile has changed");
     this.notify();
+  }
+
+  #limitsOf(config: Config | undefined): TlsLimits | undefined {
+    try {
+      return tlsLimits(readTlsProfile(config?.spec?.tlsSecurityProfile));
+    } catch (error) {
+      const message = "spec.tlsSecurityProfile is invalid: the last valid profile stays in force";
+      this.#options.log.warn({ err: error }, message);
+      return undefined;
+    }
   }
 }
 

@@ -3,6 +3,8 @@ import type { TlsLimits } from "../kube/server/certificate-source.ts";
 
 /** OpenShift's TLS security profiles as options of a Node listener. */
 
+const TYPES: readonly unknown[] = ["", "Old", "Intermediate", "Modern", "Custom"];
+
 /** Always offered: the profiles leave TLS 1.3 ciphers to the library, and without any Node turns TLS 1.3 off. */
 const TLS_13 = ["TLS_AES_128_GCM_SHA256", "TLS_AES_256_GCM_SHA384", "TLS_CHACHA20_POLY1305_SHA256"];
 
@@ -45,6 +47,35 @@ const VERSIONS = {
   VersionTLS12: "TLSv1.2",
   VersionTLS13: "TLSv1.3",
 } as const;
+
+/**
+ * The profile that an object's field says; throws for what is none. The definition has a schema for it, with zod: that takes 4 MB
+ * of memory of each process that loads it, and so it is for the operator alone.
+ */
+export function readTlsProfile(value: unknown): TlsSecurityProfile | undefined {
+  if (isAbsent(value)) return undefined;
+  const { type, custom, ...named } = fieldsOf(value);
+  if (type !== undefined && !TYPES.includes(type)) throw new Error(`unknown type ${JSON.stringify(type)}`);
+  for (const name of ["old", "intermediate", "modern"]) if (!isAbsent(named[name])) fieldsOf(named[name]);
+  if (!isAbsent(custom)) checkCustom(fieldsOf(custom));
+  return value as TlsSecurityProfile;
+}
+
+function checkCustom({ ciphers, minTLSVersion }: Fields): void {
+  const areNames = isAbsent(ciphers) || (Array.isArray(ciphers) && ciphers.every((name) => typeof name === "string"));
+  if (!areNames) throw new Error("custom.ciphers is no list of names");
+  const isVersion = minTLSVersion === undefined || Object.keys(VERSIONS).includes(String(minTLSVersion));
+  if (!isVersion) throw new Error(`unknown custom.minTLSVersion ${JSON.stringify(minTLSVersion)}`);
+}
+
+type Fields = Readonly<Record<string, unknown>>;
+
+function fieldsOf(value: unknown): Fields {
+  if (typeof value === "object" && value !== null && !Array.isArray(value)) return value as Fields;
+  throw new Error(`${JSON.stringify(value)} is no object`);
+}
+
+const isAbsent = (value: unknown): boolean => value === undefined || value === null;
 
 /** `custom` takes precedence over `type`. Without both the profile is Modern. */
 export function tlsLimits(profile: TlsSecurityProfile | undefined): TlsLimits {

@@ -65,7 +65,7 @@ class World {
   async act(action: Action): Promise<void> {
     this.log.push(action.kind);
     if (action.kind === "make-ca") {
-      const pair = await issueCa({ commonName: "hook CA", nowMs: this.nowMs, lifetimeMs: action.lifetimeMs });
+      const pair = issueCa({ commonName: "hook CA", nowMs: this.nowMs, lifetimeMs: action.lifetimeMs });
       this.ca = { pair, trusted: [pair.certificate, ...action.keep] };
     } else if (action.kind === "write-trusted" && this.ca !== undefined) {
       this.ca = { ...this.ca, trusted: [...action.trusted] };
@@ -75,7 +75,7 @@ class World {
       }
     } else if (action.kind === "make-serving") {
       this.serving = {
-        pair: await issueServing({ ca: action.signer, dnsNames, nowMs: this.nowMs, lifetimeMs: action.lifetimeMs }),
+        pair: issueServing({ ca: action.signer, dnsNames, nowMs: this.nowMs, lifetimeMs: action.lifetimeMs }),
       };
     }
   }
@@ -135,7 +135,7 @@ describe("the plan of a webhook's certificates", () => {
     const world = new World();
     await world.settle();
     const bundle = world.configurations[0]?.caBundles[0] ?? "";
-    const foreign = await issueCa({ commonName: "foreign", nowMs: world.nowMs, lifetimeMs: HOUR_MS });
+    const foreign = issueCa({ commonName: "foreign", nowMs: world.nowMs, lifetimeMs: HOUR_MS });
     world.log = [];
     world.configurations[0]?.caBundles.splice(0, 2, "", bundle + foreign.certificate.pem);
     await world.settle();
@@ -178,8 +178,8 @@ describe("the plan of a webhook's certificates", () => {
   it("replaces a serving certificate that was put there by somebody else", async () => {
     const world = new World();
     await world.settle();
-    const foreign = await issueCa({ commonName: "foreign", nowMs: world.nowMs, lifetimeMs: HOUR_MS });
-    const pair = await issueServing({ ca: foreign, dnsNames, nowMs: world.nowMs, lifetimeMs: HOUR_MS });
+    const foreign = issueCa({ commonName: "foreign", nowMs: world.nowMs, lifetimeMs: HOUR_MS });
+    const pair = issueServing({ ca: foreign, dnsNames, nowMs: world.nowMs, lifetimeMs: HOUR_MS });
     world.serving = { pair };
     world.log = [];
     await world.settle();
@@ -193,7 +193,7 @@ describe("the plan of a webhook's certificates", () => {
     const ca = world.ca?.pair;
     if (ca === undefined) throw new Error("no CA");
     world.serving = {
-      pair: await issueServing({ ca, dnsNames: ["other.ns.svc"], nowMs: world.nowMs, lifetimeMs: HOUR_MS }),
+      pair: issueServing({ ca, dnsNames: ["other.ns.svc"], nowMs: world.nowMs, lifetimeMs: HOUR_MS }),
     };
     await world.settle();
     expect(world.serving?.pair?.certificate.dnsNames).toEqual([...dnsNames]);
@@ -225,7 +225,7 @@ describe("the plan of a webhook's certificates", () => {
     expect(await world.readiness()).toEqual([true, true, true, true]);
     expect(world.log.slice(5)).toEqual(["make-ca", "write-bundle", "write-bundle"]);
     const bundle = world.configurations[0]?.caBundles[0] ?? "";
-    const foreign = await issueCa({ commonName: "foreign", nowMs: world.nowMs, lifetimeMs: HOUR_MS });
+    const foreign = issueCa({ commonName: "foreign", nowMs: world.nowMs, lifetimeMs: HOUR_MS });
     world.configurations[0]?.caBundles.splice(0, 2, bundle, bundle + foreign.certificate.pem);
     expect(await world.readiness()).toEqual([true, true]);
     world.configurations[0]?.caBundles.splice(0, 2, bundle, foreign.certificate.pem);

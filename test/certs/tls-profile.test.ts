@@ -1,6 +1,8 @@
 import { createSecureContext } from "node:tls";
+import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { tlsLimits } from "../../src/certs/tls-profile.ts";
+import { tlsSecurityProfileSchema } from "../../src/api/tls-security-profile.ts";
+import { readTlsProfile, tlsLimits } from "../../src/certs/tls-profile.ts";
 
 describe("a TLS security profile", () => {
   it("is Modern, TLS 1.3 only, unless something else is asked for", () => {
@@ -38,5 +40,37 @@ describe("a TLS security profile", () => {
     for (const type of ["Old", "Intermediate", "Modern"] as const) {
       expect(() => createSecureContext(tlsLimits({ type }))).not.toThrow();
     }
+  });
+
+  it("is read as the definition's schema has it", () => {
+    const wrong = fc.constantFrom<unknown[]>("x", 1, true, [], ["a", 1], {}, null);
+    const field = (value: fc.Arbitrary<unknown>) =>
+      fc.option(fc.oneof({ weight: 4, arbitrary: value }, wrong), { nil: undefined });
+    const noted = field(fc.constantFrom({}, null));
+    const custom = fc.record({
+      ciphers: field(fc.array(fc.constantFrom("AES128-SHA", "ECDHE-ECDSA-AES256-GCM-SHA384"))),
+      minTLSVersion: field(fc.constantFrom("VersionTLS10", "VersionTLS12", "VersionTLS13", "toString")),
+    });
+    const profile = fc.record({
+      type: field(fc.constantFrom("", "Old", "Intermediate", "Modern", "Custom", "Future")),
+      old: noted,
+      intermediate: noted,
+      modern: noted,
+      custom: field(custom),
+    });
+    let valid = 0;
+    const sides = (value: unknown): void => {
+      // As it comes from the API server.
+      const stored = JSON.parse(JSON.stringify({ value })).value;
+      const parsed = tlsSecurityProfileSchema.optional().safeParse(stored);
+      if (!parsed.success) {
+        expect(() => readTlsProfile(stored)).toThrow();
+        return;
+      }
+      valid += 1;
+      expect(tlsLimits(readTlsProfile(stored))).toEqual(tlsLimits(parsed.data));
+    };
+    fc.assert(fc.property(field(profile), sides), { numRuns: 1_000 });
+    expect(valid).toBeGreaterThan(100);
   });
 });

@@ -35,7 +35,7 @@ describe("a listener's certificate from a Secret", () => {
     await running;
   });
 
-  const pair = (): Promise<KeyPair> => issueCa({ commonName: "any", nowMs: Date.now(), lifetimeMs: 3_600_000 });
+  const pair = (): KeyPair => issueCa({ commonName: "any", nowMs: Date.now(), lifetimeMs: 3_600_000 });
 
   async function write(data: Readonly<Record<string, string>>): Promise<void> {
     await client.patch(RESOURCES.secrets, REF, { type: "merge", body: { data } });
@@ -47,11 +47,11 @@ describe("a listener's certificate from a Secret", () => {
     await vi.waitFor(() => expect(warnings).toHaveLength(1), WITHIN);
     expect(source.current()).toBeUndefined();
 
-    const first = await pair();
+    const first = pair();
     await write(keyPairData(first));
     await vi.waitFor(() => expect(source.current()?.cert).toBe(first.certificate.pem), WITHIN);
 
-    const second = await pair();
+    const second = pair();
     await write(keyPairData(second));
     await vi.waitFor(() => expect(source.current()?.cert).toBe(second.certificate.pem), WITHIN);
     expect(changes).toBe(2);
@@ -62,7 +62,7 @@ describe("a listener's certificate from a Secret", () => {
       "Secret default/serving holds no certificate with its key: the last valid one stays in service",
     );
     await client.delete(RESOURCES.secrets, REF);
-    const third = await pair();
+    const third = pair();
     await client.create(RESOURCES.secrets, { metadata: REF, type: "kubernetes.io/tls", data: keyPairData(third) });
     await vi.waitFor(() => expect(source.current()?.cert).toBe(third.certificate.pem), WITHIN);
     expect(changes).toBe(3);

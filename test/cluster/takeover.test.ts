@@ -51,12 +51,12 @@ const FORMER_PROGRAM = `
 /** A KubeMacPool that only serves: its Deployment, its certificate, its webhooks. */
 async function leaveFormerPool(client: KubeClient): Promise<void> {
   const nowMs = Date.now();
-  const ca = await issueCa({ commonName: "former", nowMs, lifetimeMs: DAY_MS });
+  const ca = issueCa({ commonName: "former", nowMs, lifetimeMs: DAY_MS });
   const dnsNames = [
     `kubemacpool-service.${NAMESPACE}.svc`,
     `kubemacpool-service.${NAMESPACE}.svc.cluster.local`,
   ] as const;
-  const serving = await issueServing({ ca, dnsNames: [...dnsNames], nowMs, lifetimeMs: DAY_MS });
+  const serving = issueServing({ ca, dnsNames: [...dnsNames], nowMs, lifetimeMs: DAY_MS });
   await leave(client, [
     [RESOURCES.secrets, secret("kubemacpool-service", NAMESPACE, keyPairData(serving))],
     [RESOURCES.secrets, secret("kubemacpool-mutator-ca", NAMESPACE)],

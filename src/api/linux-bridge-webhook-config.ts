@@ -1,0 +1,41 @@
+/** Fields of `NetworkAddonsConfig.spec.linuxBridge` for its webhook: injection of bridges into pods, lint of networks. */
+
+import { z } from "zod";
+import { UNUSABLE_NETWORKS } from "./injection-settings.ts";
+import { NAD_LINTS } from "./nad-lint-setting.ts";
+
+const MAX_GLOBAL_NAMESPACES = 64;
+const MAX_NAMESPACE_CHARS = 63;
+
+export const injectionSettings = {
+  unusableNetworks: z
+    .enum(UNUSABLE_NETWORKS)
+    .exactOptional()
+    .describe(
+      "What happens to a new pod that names a NetworkAttachmentDefinition which does not exist or which it may not use. Deny " +
+        "(the default): the pod is refused. Warn: it is admitted with a warning, and stays in ContainerCreating.",
+    ),
+  namespaceIsolation: z
+    .boolean()
+    .exactOptional()
+    .describe(
+      "Whether multus runs with namespaceIsolation, so that pods may use networks of their own and of global namespaces only. " +
+        "False when unset, on OpenShift true.",
+    ),
+  globalNamespaces: z
+    .array(z.string().max(MAX_NAMESPACE_CHARS))
+    .max(MAX_GLOBAL_NAMESPACES)
+    .exactOptional()
+    .describe(
+      "Namespaces whose networks all pods may use under namespaceIsolation: globalNamespaces of multus' configuration. default " +
+        "when unset, on OpenShift those of its multus.",
+    ),
+};
+
+export const nadLintSetting = z
+  .enum(NAD_LINTS)
+  .exactOptional()
+  .describe(
+    "What happens to a NetworkAttachmentDefinition of the plugins bridge and tuning that has a mistake. Warn (the default): who " +
+      'writes it reads a warning. Enforce: it is refused. "Off", in YAML with quotes: nobody looks.',
+  );
