@@ -14,8 +14,11 @@ export type HostFile =
   /** A directory or a device: a rename can't replace it. */
   | { readonly kind: "other" };
 
-/** `pathOnNode`: the file's path on the node, of which this process may see no more than the file's directory. */
-export async function inspectFile(path: string, pathOnNode = path): Promise<HostFile> {
+/**
+ * `pathOnNode`: the file's path on the node, of which this process may see no more than the file's directory. `read`: of a file,
+ * in place of reading all of it.
+ */
+export async function inspectFile(path: string, pathOnNode = path, read = readContent): Promise<HostFile> {
   const found = await unlessAbsent(lstat(path));
   if (found === undefined) return { kind: "absent" };
   if (found.isSymbolicLink()) {
@@ -25,10 +28,38 @@ export async function inspectFile(path: string, pathOnNode = path): Promise<Host
     return { kind: "link", target, at };
   }
   if (!found.isFile()) return { kind: "other" };
+  const content = await read(path);
+  return content === undefined ? { kind: "absent" } : { kind: "file", mode: found.mode & 0o7777, ...content };
+}
+
+type Content = Pick<HostFile & { kind: "file" }, "sha256" | "mark">;
+
+async function readContent(path: string): Promise<Content | undefined> {
   const content = await unlessAbsent(readFile(path));
-  if (content === undefined) return { kind: "absent" };
+  if (content === undefined) return undefined;
   const mark = parsePluginMark(content.toString("latin1", Math.max(0, content.length - MARK_BYTES)));
-  return { kind: "file", sha256: sha256Of(content), mode: found.mode & 0o7777, mark };
+  return { sha256: sha256Of(content), mark };
+}
+
+/** Two writes within this time may have the same time of change: file systems count ticks. */
+const RECENT_MS = 2_000;
+
+/** Contents of files that are looked at again and again: one is read anew when something of it has changed. */
+export class KnownContents {
+  readonly #known = new Map<string, { readonly identity: string; readonly content: Content }>();
+
+  readonly of = async (path: string): Promise<Content | undefined> => {
+    const found = await unlessAbsent(lstat(path, { bigint: true }));
+    // Nobody can set the time of the last change.
+    const identity = found && [found.dev, found.ino, found.size, found.ctimeNs].join(" ");
+    const known = this.#known.get(path);
+    if (known?.identity === identity) return known?.content;
+    this.#known.delete(path);
+    const isRecent = found === undefined || Date.now() - Number(found.ctimeMs) < RECENT_MS;
+    const content = await readContent(path);
+    if (content !== undefined && identity !== undefined && !isRecent) this.#known.set(path, { identity, content });
+    return content;
+  };
 }
 
 /** Where this process sees a path of the node. */

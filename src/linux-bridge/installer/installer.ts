@@ -4,7 +4,7 @@ import { isDeepStrictEqual } from "node:util";
 import type { Clock } from "../../kube/clock.ts";
 import type { Log } from "../../kube/log.ts";
 import { errorCode } from "../system-error.ts";
-import { inspectFile, sha256Of } from "./host-file.ts";
+import { inspectFile, KnownContents, sha256Of } from "./host-file.ts";
 import { decide, PLUGIN_MODE, type Plugin, type Target, targetsOf } from "./install-plan.ts";
 import { removeTemporaries, replaceFile } from "./replace-file.ts";
 
@@ -57,6 +57,7 @@ export class Installer {
   readonly #options: InstallerOptions;
   readonly #onNode: string;
   readonly #targets: readonly Target[];
+  readonly #contents = new KnownContents();
   #states: readonly TargetState[] = [];
   #updatedAtMs = Number.NEGATIVE_INFINITY;
   #updateRestMs = UPDATE_REST_MS;
@@ -106,7 +107,7 @@ export class Installer {
   async #repairOne({ name, plugin, claim }: Target, mayUpdate: boolean): Promise<TargetState> {
     const { directory, clock, log } = this.#options;
     const path = join(directory, name);
-    const inspect = () => inspectFile(path, join(this.#onNode, name));
+    const inspect = () => inspectFile(path, join(this.#onNode, name), this.#contents.of);
     const found = await inspect();
     const decision = decide(this.#onNode, { name, plugin, claim }, found);
     if (decision.action === "foreign") {
