@@ -34,7 +34,7 @@ export const bench: Bench = {
     await Promise.all([cert, key].map((text, at) => writeFile(files[at] ?? "", text, { mode: 0o600 })));
     log(`filling caches with ${CLAIMS} claims`);
     const child = fork(join(import.meta.dirname, "inspection-server.ts"), [...files, String(CLAIMS)], {
-      execArgv: MANAGER_NODE_FLAGS,
+      execArgv: [...MANAGER_NODE_FLAGS],
     });
     const asker = fork(join(import.meta.dirname, "inspection-asker.ts"), { execArgv: ASKER_NODE_FLAGS });
     try {

@@ -7,7 +7,7 @@ import { TokenReviews } from "./token-review.ts";
 export const METRICS_PATH = "/metrics";
 
 /** Those who scrape are few, and ask again and again with the same token. */
-const ACCESS_REVIEWS = { maxInFlight: 4, timeoutMs: 5_000 };
+const ACCESS_REVIEWS = { maxInFlight: 4, timeoutMs: 5_000, maxKept: 100 };
 
 export interface MetricsAccessOptions {
   readonly tokens: Pick<TokenReviews, "userOf">;

@@ -13,6 +13,8 @@ export interface ReviewCacheOptions<T> {
   /** Questions that wait for the API server. Those that had a good answer lately are asked beyond that. */
   readonly maxInFlight: number;
   readonly keptMs: number;
+  /** Most answers of each kind. There is room for all of them from the start. */
+  readonly maxKept?: number | undefined;
   /** Answers that a stranger can cause in any number. They are kept apart and displace only each other. None unless given. */
   readonly isCheap?: (answer: T) => boolean;
 }
@@ -36,13 +38,13 @@ export class ReviewCache<T extends object> {
   readonly #isCheap: (answer: T) => boolean;
   readonly #underWay = new Map<string, Promise<T>>();
 
-  constructor({ maxInFlight, keptMs, isCheap = () => false }: ReviewCacheOptions<T>) {
+  constructor({ maxInFlight, keptMs, maxKept: max = MAX_KEPT, isCheap = () => false }: ReviewCacheOptions<T>) {
     this.#maxInFlight = maxInFlight;
     this.#isCheap = isCheap;
     const sizeCalculation = (answer: T): number => JSON.stringify(answer).length;
-    this.#answers = new LRUCache({ max: MAX_KEPT, maxSize: MAX_KEPT_CHARS, sizeCalculation, ttl: keptMs });
-    this.#cheapAnswers = new LRUCache({ max: MAX_KEPT, ttl: keptMs });
-    this.#answeredLately = new LRUCache({ max: MAX_KEPT, ttl: LATELY * keptMs });
+    this.#answers = new LRUCache({ max, maxSize: MAX_KEPT_CHARS, sizeCalculation, ttl: keptMs });
+    this.#cheapAnswers = new LRUCache({ max, ttl: keptMs });
+    this.#answeredLately = new LRUCache({ max, ttl: LATELY * keptMs });
   }
 
   /**

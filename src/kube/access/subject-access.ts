@@ -27,6 +27,8 @@ export interface SubjectAccessOptions {
   readonly maxInFlight: number;
   /** For one answer of the API server. */
   readonly timeoutMs: number;
+  /** As in `ReviewCacheOptions`. */
+  readonly maxKept?: number;
 }
 
 /** What a user may do, as the API server says (SubjectAccessReview). */
@@ -39,6 +41,7 @@ export class SubjectAccess {
     this.#reviews = new ReviewCache({
       maxInFlight: options.maxInFlight,
       keptMs: KEPT_MS,
+      maxKept: options.maxKept,
       isCheap: ({ allowed }) => !allowed,
     });
   }

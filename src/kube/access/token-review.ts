@@ -13,6 +13,8 @@ export interface TokenReviewsOptions {
   readonly maxInFlight: number;
   /** For one answer of the API server. */
   readonly timeoutMs: number;
+  /** As in `ReviewCacheOptions`. */
+  readonly maxKept?: number;
 }
 
 /** Whose a bearer token is, as the API server says (TokenReview). */
@@ -25,6 +27,7 @@ export class TokenReviews {
     this.#reviews = new ReviewCache({
       maxInFlight: options.maxInFlight,
       keptMs: KEPT_MS,
+      maxKept: options.maxKept,
       isCheap: ({ user }) => user === undefined,
     });
   }

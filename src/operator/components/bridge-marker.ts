@@ -64,7 +64,7 @@ export function bridgeMarkerObjects({ spec, settings }: RenderInput): KubeObject
           ...probes.env,
         ],
         ...probes.pod,
-        memory: "48Mi",
+        memory: "32Mi",
         serviceAccount: BRIDGE_MARKER,
         priorityClass: "system-node-critical",
         placement: spec.placementConfiguration.workloads,

@@ -83,7 +83,7 @@ export function certManagerDeployment(
       ],
       ports: { [METRICS_PORT_NAME]: METRICS_PORT, health: HEALTH_PORT },
       healthPort: HEALTH_PORT,
-      memory: "48Mi",
+      memory: "32Mi",
       serviceAccount: name,
       priorityClass: "system-cluster-critical",
       placement: spec.placementConfiguration.infra,

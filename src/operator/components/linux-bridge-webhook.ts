@@ -3,6 +3,7 @@
  * MAC pool may be off while linuxBridge is on.
  */
 
+import { BURST_NODE_FLAGS } from "../../api/image.ts";
 import {
   DEFAULT_GLOBAL_NAMESPACES,
   type InjectionSettings,
@@ -91,6 +92,7 @@ export function linuxBridgeWebhookObjects(input: RenderInput): KubeObject[] {
       pod: {
         container: "webhook",
         process: "linux-bridge-webhook",
+        nodeFlags: BURST_NODE_FLAGS,
         image: settings.images.linuxBridge,
         imagePullPolicy: spec.imagePullPolicy,
         imagePullSecrets: settings.imagePullSecrets,
@@ -108,7 +110,7 @@ export function linuxBridgeWebhookObjects(input: RenderInput): KubeObject[] {
         ports: { webhook: WEBHOOK_PORT, [METRICS_PORT_NAME]: METRICS_PORT, health: HEALTH_PORT },
         healthPort: HEALTH_PORT,
         isBehindService: true,
-        memory: "64Mi",
+        memory: "40Mi",
         serviceAccount: LINUX_BRIDGE_WEBHOOK,
         priorityClass: "system-cluster-critical",
         placement: spec.placementConfiguration.infra,

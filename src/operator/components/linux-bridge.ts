@@ -81,7 +81,7 @@ function installerObjects(input: RenderInput): KubeObject[] {
           ...probes.env,
         ],
         ...probes.pod,
-        memory: "96Mi",
+        memory: "48Mi",
         serviceAccount: SERVICE_ACCOUNT,
         priorityClass: "system-cluster-critical",
         placement: spec.placementConfiguration.workloads,

@@ -43,6 +43,7 @@ export interface PodOptions {
   readonly healthHost?: string;
   /** A Service leads callers to it. */
   readonly isBehindService?: boolean;
+  /** Twice what the process takes at rest (`npm run bench -- rest`), more where that grows with the cluster. */
   readonly memory: string;
   readonly serviceAccount: string;
   readonly priorityClass: "system-cluster-critical" | "system-node-critical";
@@ -252,15 +253,16 @@ export function promptProbes(port: number, host?: string): Probes {
 }
 
 /**
- * For a process that nobody calls: to answer every second would be most of its work. Until it is ready it is asked every
- * second, so that a rollout goes on at once. What is not ready after ten minutes is started anew.
+ * For a process that nobody calls: to answer often would be most of its work (docs/decisions/091). Until it is ready it is asked
+ * every second, so that a rollout goes on at once. What is not ready after ten minutes is started anew. Of a process that hangs,
+ * two answers in a row are missed within a minute.
  */
 function relaxedProbes(port: number, host?: string): Probes {
   const httpGet = get("/readyz", port, host);
   return {
     startupProbe: { httpGet, periodSeconds: 1, timeoutSeconds: 5, failureThreshold: 600 },
-    readinessProbe: { httpGet, periodSeconds: 10, timeoutSeconds: 10, failureThreshold: 1 },
-    livenessProbe: livenessProbe(port, host),
+    readinessProbe: { httpGet, periodSeconds: 30, timeoutSeconds: 10, failureThreshold: 1 },
+    livenessProbe: { ...livenessProbe(port, host), periodSeconds: 30, timeoutSeconds: 10, failureThreshold: 2 },
   };
 }
 

@@ -40,12 +40,12 @@ describe("the pods of every workload", () => {
       return [name, startupProbe?.periodSeconds, readinessProbe?.periodSeconds];
     });
     expect(asked.sort()).toEqual([
-      ["bridge-marker", 1, 10],
-      ["cluster-network-addons-operator", 1, 10],
-      ["kube-cni-linux-bridge-plugin", 1, 10],
-      ["kubemacpool-cert-manager", 1, 10],
+      ["bridge-marker", 1, 30],
+      ["cluster-network-addons-operator", 1, 30],
+      ["kube-cni-linux-bridge-plugin", 1, 30],
+      ["kubemacpool-cert-manager", 1, 30],
       ["kubemacpool-mac-controller-manager", undefined, 1],
-      ["linux-bridge-cert-manager", 1, 10],
+      ["linux-bridge-cert-manager", 1, 30],
       ["linux-bridge-webhook", undefined, 1],
     ]);
   });
