@@ -2,6 +2,7 @@ import { isIP } from "node:net";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { IP_ADDRESS_PATTERN } from "../../src/api/ip-address.ts";
+import { share } from "../support/share.ts";
 
 const isAddress = (text: string): boolean => new RegExp(IP_ADDRESS_PATTERN).test(text);
 
@@ -20,7 +21,7 @@ describe("the pattern of an IP address", () => {
       fc.property(almostAddress, (text) => {
         expect([text, isAddress(text)]).toEqual([text, isIP(text) !== 0]);
       }),
-      { numRuns: 2_000 },
+      { numRuns: share(2_000) },
     );
   });
 

@@ -10,6 +10,7 @@ import {
   macOfClaimName,
   parseMac,
 } from "../../src/api/mac.ts";
+import { share } from "../support/share.ts";
 
 const mac = fc.maxSafeNat().map((value) => (value % (MAX_MAC + 1)) as Mac);
 
@@ -59,7 +60,7 @@ describe("a MAC address", () => {
         const expected = patterns.some((pattern) => pattern.test(text)) ? Number.parseInt(digits, 16) : undefined;
         expect(parseMac(text)).toBe(expected);
       }),
-      { numRuns: 2_000 },
+      { numRuns: share(2_000) },
     );
   });
 

@@ -6,6 +6,7 @@ import {
   planCapacity,
   skipReason,
 } from "../../src/bridge-marker/bridge-resources.ts";
+import { share } from "../support/share.ts";
 import { linkName } from "./link-names.ts";
 
 const key = (name: string): string => `bridge.network.kubevirt.io/${name}`;
@@ -27,7 +28,7 @@ describe("a bridge's name", () => {
       fc.property(linkName, (name) => {
         expect(reasonOf(name)).toBe(isQualified(name) ? undefined : "illegal-name");
       }),
-      { numRuns: 2000 },
+      { numRuns: share(2_000) },
     );
   });
 

@@ -5,6 +5,7 @@ import { encodeReview } from "../../src/kube/server/admission-review.ts";
 import type { AdmissionAnswer, AdmissionRequest } from "../../src/kube/server/admission-server.ts";
 import type { NetworkLookup, NetworkLookups } from "../../src/linux-bridge-webhook/network-catalog.ts";
 import { type PodReviewOptions, podReview } from "../../src/linux-bridge-webhook/pod-review.ts";
+import { share } from "../support/share.ts";
 
 const BR1 = "bridge.network.kubevirt.io/br1";
 const NETWORKS = "k8s.v1.cni.cncf.io/networks";
@@ -281,7 +282,7 @@ describe("an annotation without end", () => {
         expect(new Set(lookups.asked).size).toBe(lookups.asked.length);
         expect(encodeReview("1", answer).length).toBeLessThan(8192);
       }),
-      { numRuns: 500 },
+      { numRuns: share(500) },
     );
   });
 

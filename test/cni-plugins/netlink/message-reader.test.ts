@@ -3,6 +3,7 @@ import { describe, expect, it } from "vitest";
 import { readLink } from "../../../cni-plugins/netlink/link.ts";
 import { eachAttribute, readAcknowledgement, readMessages } from "../../../cni-plugins/netlink/message-reader.ts";
 import { decodeUtf8, encodeUtf8 } from "../../../cni-plugins/netlink/utf8.ts";
+import { share } from "../../support/share.ts";
 
 describe("reading what the kernel sends", () => {
   it("never reads beyond a datagram, whatever its bytes say", () => {
@@ -13,7 +14,7 @@ describe("reading what the kernel sends", () => {
           readAcknowledgement(message);
         }
       }),
-      { numRuns: 2000 },
+      { numRuns: share(2_000) },
     );
   });
 
@@ -25,7 +26,7 @@ describe("reading what the kernel sends", () => {
         if (nested === 1 && bytes.length >= 36) view.setUint32(32, (18 << 16) | (bytes.length - 32), true);
         for (const message of readMessages(bytes)) readLink(message);
       }),
-      { numRuns: 2000 },
+      { numRuns: share(2_000) },
     );
   });
 

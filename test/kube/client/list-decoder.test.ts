@@ -1,6 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { ListDecoder } from "../../../src/kube/client/list-decoder.ts";
+import { share } from "../../support/share.ts";
 
 const FIELDS = [{ manager: 'm}],"name":"x', fieldsV1: { 'k:{"a":"]}"}': { "f:é": {} } }, list: [[], [{}]] }];
 
@@ -54,7 +55,7 @@ describe("a list that is taken apart as it comes", () => {
           expect(metadata).toEqual(plain.metadata);
         },
       ),
-      { numRuns: 60 },
+      { numRuns: share(60) },
     );
   });
 

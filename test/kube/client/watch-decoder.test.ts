@@ -2,6 +2,7 @@ import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import type { KubeObject } from "../../../src/kube/client/resource.ts";
 import { WatchDecoder } from "../../../src/kube/client/watch-decoder.ts";
+import { share } from "../../support/share.ts";
 
 const FIELDS = [{ manager: 'x"]}\\', fieldsV1: { 'k:{"a":"]"}': { "f:é": {} } } }];
 
@@ -58,7 +59,7 @@ describe("a watch that is taken apart as it comes", () => {
         const plain = JSON.parse(JSON.stringify(sent));
         expect(decoded).toEqual(managedFields ? plain : plain.map(withoutManaged));
       }),
-      { numRuns: 300 },
+      { numRuns: share(300) },
     );
   });
 

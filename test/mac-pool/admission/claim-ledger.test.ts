@@ -7,6 +7,7 @@ import { systemClock } from "../../../src/kube/clock.ts";
 import type { ClaimResult } from "../../../src/mac-pool/admission/claim-request.ts";
 import { newClaim } from "../../../src/mac-pool/claims/claim.ts";
 import { RESERVATION_MS } from "../../../src/mac-pool/claims/limits.ts";
+import { share } from "../../support/share.ts";
 import { MemoryClaimStore } from "../memory-claim-store.ts";
 import { mac, macsOf, replica, request } from "./ledger-fixture.ts";
 
@@ -42,7 +43,7 @@ describe("the ledger", () => {
           expect(own.map((claim) => claim.spec.mac).sort()).toEqual(result.ok ? result.macs.map(formatMac).sort() : []);
         }
       }),
-      { numRuns: 300 },
+      { numRuns: share(300) },
     );
   });
 

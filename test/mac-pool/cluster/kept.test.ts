@@ -8,6 +8,7 @@ import { compactClaim, SharedValues } from "../../../src/mac-pool/cluster/shared
 import { instanceMacs, machineMacs } from "../../../src/mac-pool/objects/listed-macs.ts";
 import { macsOfRunningInstance } from "../../../src/mac-pool/objects/running.ts";
 import { concernsPool, slimInstance, slimMachine, slimPod } from "../../../src/mac-pool/objects/slim.ts";
+import { share } from "../../support/share.ts";
 
 const FIRST = 0x02_5d_1c_00_00_00;
 
@@ -75,7 +76,7 @@ describe("what the caches keep", () => {
         expect(instanceMacs(slimInstance(copy(vmi), shared))).toEqual(instanceMacs(vmi));
         expect(macsOfRunningInstance(slimInstance(copy(vmi), shared))).toEqual(macsOfRunningInstance(vmi));
       }),
-      { numRuns: 1_000 },
+      { numRuns: share(1_000) },
     );
   });
 

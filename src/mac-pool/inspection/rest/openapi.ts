@@ -9,7 +9,7 @@ import { PROBLEM_STATUSES } from "./problem.ts";
 const PREFIX = "#/components/schemas/";
 
 export function openApiDocument(): object {
-  const components = z.toJSONSchema(z.globalRegistry, { uri: (id) => `${PREFIX}${id}` });
+  const { schemas } = z.toJSONSchema(z.globalRegistry, { uri: (id) => `${PREFIX}${id}` });
   return {
     openapi: "3.1.0",
     info: {
@@ -20,7 +20,12 @@ export function openApiDocument(): object {
     security: [{ bearer: [] }, { proxied: [] }, { certificate: [] }],
     paths: Object.fromEntries(OPERATIONS.map((one) => [documentedPath(one), { get: describe(one) }])),
     components: {
-      schemas: Object.fromEntries(Object.entries(components.schemas).map(([id, schema]) => [id, withoutIds(schema)])),
+      // By name: the registry's order is that in which modules were loaded.
+      schemas: Object.fromEntries(
+        Object.entries(schemas)
+          .toSorted(([one], [other]) => (one < other ? -1 : 1))
+          .map(([id, schema]) => [id, withoutIds(schema)]),
+      ),
       securitySchemes: {
         bearer: { type: "http", scheme: "bearer" },
         proxied: {

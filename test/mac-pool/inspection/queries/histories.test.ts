@@ -5,6 +5,7 @@ import { CLAIM_ORIGINS, type MACClaim, SHOWN_PHASES, type ShownPhase } from "../
 import type { ClaimFilter } from "../../../../src/mac-pool/inspection/queries/claim-filter.ts";
 import { EVERYTHING, type Scope } from "../../../../src/mac-pool/inspection/queries/scope.ts";
 import type { ClaimView, MapView, WatchEventView } from "../../../../src/mac-pool/inspection/rest/views.ts";
+import { share } from "../../../support/share.ts";
 import {
   claimOf,
   FIRST,
@@ -146,7 +147,7 @@ describe("after a random history of claims", () => {
           sorted.filter(({ spec, status }) => !isInRanges(spec.mac) && status?.phase !== "Quarantined").length,
         );
       }),
-      { numRuns: 60 },
+      { numRuns: share(60) },
     );
   });
 });

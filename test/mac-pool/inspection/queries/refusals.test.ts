@@ -5,6 +5,7 @@ import { problemSchema } from "../../../../src/mac-pool/inspection/rest/envelope
 import { OPERATIONS } from "../../../../src/mac-pool/inspection/rest/operations.ts";
 import { readParameters } from "../../../../src/mac-pool/inspection/rest/parameters.ts";
 import { Problem } from "../../../../src/mac-pool/inspection/rest/problem.ts";
+import { share } from "../../../support/share.ts";
 import type { RestAnswer } from "../../rest-client.ts";
 import { claimOf, FIRST, owner } from "../inspection-fixture.ts";
 import { OTHER_REPLICA, RestFixture } from "../rest/rest-fixture.ts";
@@ -85,11 +86,11 @@ describe("what inspection refuses", () => {
             expect(detail).toMatch(/: (it must|leave|write)|must (be|have) /);
             expect(detail.replaceAll(JSON.stringify(given ?? ""), "")).not.toMatch(LIBRARY_WORDS);
           }),
-          { numRuns: 200 },
+          { numRuns: share(200) },
         );
       }
     }
-    expect(refused).toBeGreaterThan(1_000);
+    expect(refused).toBeGreaterThan(share(1_000));
   });
 
   it("names a parameter that is there twice, is empty, is too long, or is missing", async () => {
