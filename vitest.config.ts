@@ -1,6 +1,7 @@
 import { join } from "node:path";
 import { defineConfig } from "vitest/config";
 import { cacheDirectory } from "./cni-plugins/build/built-plugins.ts";
+import { compileCacheEnv } from "./test/cluster/compile-cache.ts";
 
 /**
  * `unit` needs npm only; `real` uses the kernel, the built executables and real control planes; `nodes` is the part of the
@@ -52,6 +53,7 @@ export default defineConfig({
           maxWorkers,
           // Files share what they load: a test undoes what it changes of the process. Each would load for half a second.
           isolate: false,
+          env: compileCacheEnv(),
           testTimeout: UNIT_TIMEOUT_MS,
           hookTimeout: UNIT_TIMEOUT_MS,
           expect,

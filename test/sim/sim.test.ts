@@ -1,7 +1,7 @@
 import { execFile } from "node:child_process";
 import { promisify } from "node:util";
 import { describe, expect, it } from "vitest";
-import { share } from "../support/share.ts";
+import { LEFT_TO_CI, share } from "../support/share.ts";
 import { runCampaign, shrink } from "./campaign.ts";
 import { runEpisode } from "./episode.ts";
 import { MUTATIONS, type Mutation } from "./mutations.ts";
@@ -20,7 +20,7 @@ const TIMEOUT_MS = 120_000;
 const NOTICED_IN: Record<Mutation, readonly number[]> = {
   "create as lock": [0, 3],
   resourceVersion: [3, 4],
-  "live read": [59, 12],
+  "live read": [12, 59],
   "deadline kept": [0, 1],
   "deadline ends": [0, 1],
   "owner comparison": [0, 2],
@@ -32,7 +32,7 @@ const NOTICED_IN: Record<Mutation, readonly number[]> = {
   "plug-in judged": [66, 189],
   "opt-out allowed": [3, 7],
   "strictest policy": [7, 50],
-  "listed in caches": [1, 2],
+  "listed in caches": [2, 1],
   "receiver judged": [0, 2],
   "receiver remembered": [16, 21],
   "network comparison": [4, 5],
@@ -41,6 +41,9 @@ const NOTICED_IN: Record<Mutation, readonly number[]> = {
   "node addresses kept": [0, 1],
   "caches listed anew": [36, 88],
 };
+
+/** What only a history of 200,000 steps notices. */
+const LONG: readonly string[] = ["live read"];
 
 describe("the simulated cluster", { timeout: TIMEOUT_MS }, () => {
   it(`keeps every invariant for ${SLICE_STEPS} steps of seed ${SLICE_SEED}`, async () => {
@@ -70,7 +73,7 @@ async function simulated(seed: string): Promise<string> {
 
 describe("a shortened history", { timeout: TIMEOUT_MS }, () => {
   it("ends in the same violation by the operations that it counts", async () => {
-    const episode = { seed: 3, episode: 0, replicas: REPLICAS, seams: MUTATIONS["create as lock"] };
+    const episode = { seed: 36, episode: 0, replicas: REPLICAS, seams: MUTATIONS["caches listed anew"] };
     const { violation, operations } = await runEpisode(episode);
     const short = await shrink(episode, SHRINK_MS);
     expect(short.violation.invariant).toBe(violation?.invariant);
@@ -91,7 +94,7 @@ function soundRun(seed: number): ReturnType<typeof runEpisode> {
 
 describe("the product without one of its guards", { timeout: TIMEOUT_MS }, () => {
   for (const [mutation, seeds] of Object.entries(NOTICED_IN)) {
-    it(`is noticed without: ${mutation}`, async () => {
+    it.skipIf(LEFT_TO_CI && LONG.includes(mutation))(`is noticed without: ${mutation}`, async () => {
       const seams = MUTATIONS[mutation as Mutation];
       const noticed: number[] = [];
       for (const seed of seeds) {

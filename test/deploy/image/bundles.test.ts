@@ -1,5 +1,5 @@
 import path from "node:path";
-import { expect, it } from "vitest";
+import { beforeAll, expect, it } from "vitest";
 import { bundleProcesses } from "../../../deploy/image/bundles.ts";
 import type { Tree } from "../../../deploy/image/tree.ts";
 import { entryPoint, type ImageProcess } from "../../../src/api/image.ts";
@@ -25,8 +25,14 @@ function loaded(tree: Tree, file: string, seen = new Map<string, string>()): Map
   return seen;
 }
 
-it("no process loads schemas that has none", { timeout: 60_000 }, async () => {
-  const { tree } = await bundleProcesses("amd64");
+let tree: Tree;
+let sources: readonly string[];
+
+beforeAll(async () => {
+  ({ tree, sources } = await bundleProcesses("amd64"));
+});
+
+it("no process loads schemas that has none", () => {
   for (const process of WITHOUT_SCHEMAS) {
     const files = loaded(tree, entryPoint(process));
     const withSchemas = [...files].filter(([, text]) => text.includes("// node_modules/zod/")).map(([name]) => name);
@@ -35,8 +41,7 @@ it("no process loads schemas that has none", { timeout: 60_000 }, async () => {
   }
 });
 
-it("holds of the packages for metrics and logs what processes use, and nothing that starts threads", async () => {
-  const { sources } = await bundleProcesses("amd64");
+it("holds of the packages for metrics and logs what processes use, and nothing that starts threads", () => {
   const parts = (name: string) =>
     sources.filter((source) => source.includes(`/${name}/`)).map((source) => source.split(`/${name}/`)[1]);
   expect(parts("prom-client")).toEqual(
@@ -48,21 +53,18 @@ it("holds of the packages for metrics and logs what processes use, and nothing t
   expect(sources.filter((source) => source.includes("worker"))).toEqual(["main-thread:worker_threads"]);
 });
 
-it("holds nothing that compiles schemas of routes, and no library for certificates", async () => {
-  const { sources } = await bundleProcesses("amd64");
+it("holds nothing that compiles schemas of routes, and no library for certificates", () => {
   const name =
     /\/node_modules\/(ajv|fast-json-stringify\/index|light-my-request\/lib|@peculiar|asn1js|reflect-metadata)\b/;
   expect(sources.filter((source) => name.test(`/${source}`))).toEqual([]);
   expect(sources.filter((source) => source.includes("/fastify/")).length).toBeGreaterThan(10);
 });
 
-it("holds nothing that reads kubeconfigs: a pod has a service account", async () => {
-  const { sources } = await bundleProcesses("amd64");
+it("holds nothing that reads kubeconfigs: a pod has a service account", () => {
   expect(sources.filter((source) => source.includes("/@kubernetes/client-node/"))).toEqual([]);
 });
 
-it("holds text that takes one byte a character in memory, in one language", async () => {
-  const { tree, sources } = await bundleProcesses("amd64");
+it("holds text that takes one byte a character in memory, in one language", () => {
   const wide = [...tree].filter(
     ([name, entry]) => name.endsWith(".js") && entry.kind === "file" && entry.content.some((byte) => byte > 0x7f),
   );

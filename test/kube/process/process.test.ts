@@ -5,6 +5,7 @@ import { join } from "node:path";
 import { afterEach, describe, expect, test } from "vitest";
 import { z } from "zod";
 import { readEnv, readPort, requireEnv } from "../../../src/kube/process/read-env.ts";
+import { compileCacheEnv } from "../../cluster/compile-cache.ts";
 import { eventually } from "../../support/eventually.ts";
 
 const FIXTURE = join(import.meta.dirname, "fixture", "main.ts");
@@ -16,7 +17,9 @@ class Fixture {
   #stdout = "";
 
   constructor(behaviour: string, env: Record<string, string> = {}) {
-    this.#child = spawn(process.execPath, [FIXTURE, behaviour], { env: { LOG_LEVEL: "debug", ...env } });
+    this.#child = spawn(process.execPath, [FIXTURE, behaviour], {
+      env: { ...compileCacheEnv(), LOG_LEVEL: "debug", ...env },
+    });
     this.#child.stdout?.on("data", (chunk) => {
       this.#stdout += chunk;
     });
