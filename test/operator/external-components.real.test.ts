@@ -156,6 +156,7 @@ describe("the components of other projects on a real API server, with the rights
     expect((await row("multusDynamicNetworks"))?.hostPaths).toEqual([socket]);
 
     await cluster.addNode("node-c");
+    await report("node-c", "v1.36.3");
     await cluster.until(async () => {
       await cluster.rollOut();
       return (await row("linuxBridge"))?.message !== undefined && (await cluster.condition("Available")) === "True";
@@ -163,7 +164,7 @@ describe("the components of other projects on a real API server, with the rights
     expect((await cluster.config())?.status?.distributions).toEqual(["k3s", "Kubernetes"]);
     expect(await row("linuxBridge")).toMatchObject({
       phase: "Available",
-      message: `linuxBridge uses ${plugins}, as on most nodes (k3s). node-c (Kubernetes) need /opt/cni/bin: its networks do not work there`,
+      message: `linuxBridge uses ${plugins}, as on most nodes (k3s). node-c (Kubernetes) needs /opt/cni/bin: its pods get no networks of linuxBridge`,
     });
     await cluster.admin.delete(RESOURCES.nodes, { name: "node-c" });
     for (const name of ["node-a", "node-b"]) await report(name, "v1.36.3");

@@ -46,7 +46,8 @@ describe("the rights of the operator", () => {
     for (const crd of CERT_MANAGER_CRDS) await cluster.admin.create(RESOURCES.crds, crd);
     for (const name of ["node-a", "node-b"]) {
       await cluster.addNode(name);
-      const body = { status: { nodeInfo: { containerRuntimeVersion: "containerd://2.2.2" } } };
+      const nodeInfo = { containerRuntimeVersion: "containerd://2.2.2", kubeletVersion: "v1.36.3" };
+      const body = { status: { nodeInfo } };
       await cluster.admin.patch(RESOURCES.nodes, { name }, { type: "merge", body }, { subresource: "status" });
     }
     cluster.start(DEFAULT_SETTINGS);

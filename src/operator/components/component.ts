@@ -82,9 +82,10 @@ export function hostPathNotes({ name, hostPaths = () => [], warnings }: Componen
   const others = [...nodesByLayout].flatMap(([other, nodes]) => {
     const theirs = hostPaths({ ...input, facts: { ...input.facts, layout: other } });
     if (theirs.every((path) => own.includes(path))) return [];
+    const [need, its] = nodes.length === 1 ? ["needs", "its"] : ["need", "their"];
     return [
       `${name} uses ${own.join(" and ")}, as on most nodes (${layout.distribution}). ${named(nodes)} (${other.distribution}) ` +
-        `need ${theirs.join(" and ")}: its networks do not work there`,
+        `${need} ${theirs.join(" and ")}: ${its} pods get no networks of ${name}`,
     ];
   });
   return [...(warnings?.(input) ?? []), ...others];

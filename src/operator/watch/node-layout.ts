@@ -21,7 +21,7 @@ interface NodeLayout {
 export interface NodeLayouts {
   /** That of most nodes, because a DaemonSet mounts one. */
   readonly layout: NodeLayout;
-  /** Names of nodes by layout, most first. Empty without nodes. */
+  /** Names of nodes by layout, most first. Without those that have not said yet what they are. */
   readonly nodesByLayout: ReadonlyMap<NodeLayout, readonly string[]>;
   /** The runtime's socket that most nodes have. Undefined where no node has a runtime with a known socket. */
   readonly criSocket: string | undefined;
@@ -87,7 +87,7 @@ export function nodeLayouts(nodes: readonly Node[], openShift: boolean): NodeLay
   const layoutOf = (node: Node): NodeLayout => (openShift ? OPENSHIFT : recognised(node));
   const byLayout = new Map<NodeLayout, string[]>();
   const bySocket = new Map<string, string[]>();
-  for (const node of nodes) {
+  for (const node of nodes.filter(saysWhatItIs)) {
     const { name = "" } = node.metadata;
     const own = layoutOf(node);
     add(byLayout, own, name);
@@ -105,7 +105,13 @@ export const LAYOUT_LABELS: readonly string[] = [MICROK8S_LABEL];
 
 /** Whether it is to be looked at again. */
 export function isLaidOutLike(node: Node, old: Node): boolean {
-  return recognised(node) === recognised(old) && runtimeOf(node) === runtimeOf(old);
+  const isSame = recognised(node) === recognised(old) && runtimeOf(node) === runtimeOf(old);
+  return isSame && saysWhatItIs(node) === saysWhatItIs(old);
+}
+
+/** A node that was just made may say nothing before its kubelet does. */
+function saysWhatItIs(node: Node): boolean {
+  return infoOf(node).kubeletVersion !== "";
 }
 
 function recognised(node: Node): NodeLayout {
@@ -121,7 +127,6 @@ function kubeletVersion(part: string): (node: Node) => boolean {
   return (node) => infoOf(node).kubeletVersion.includes(part);
 }
 
-/** A node that was just made has said nothing yet. */
 function infoOf({ status }: Node) {
   const { osImage = "", kubeletVersion = "", containerRuntimeVersion = "" } = status?.nodeInfo ?? {};
   return { osImage, kubeletVersion, containerRuntimeVersion };

@@ -76,8 +76,14 @@ describe("what pods mount of the nodes", () => {
   it("is said to be wrong for the nodes of another distribution, by name and with what these need", () => {
     const input = inputFor([K3S, node("node-l", "v1.34.1+k3s1"), TALOS]);
     expect(hostPathNotes(componentNamed("linuxBridge"), input)).toEqual([
-      "linuxBridge uses /var/lib/rancher/k3s/data/cni, as on most nodes (k3s). node-t (Talos) need /opt/cni/bin: its " +
-        "networks do not work there",
+      "linuxBridge uses /var/lib/rancher/k3s/data/cni, as on most nodes (k3s). node-t (Talos) needs /opt/cni/bin: its " +
+        "pods get no networks of linuxBridge",
+    ]);
+    const others = [TALOS, node("node-u", "v1.34.1", "Talos (v1.11.2)")];
+    const several = inputFor([K3S, K3S, K3S, ...others]);
+    expect(hostPathNotes(componentNamed("linuxBridge"), several)).toEqual([
+      "linuxBridge uses /var/lib/rancher/k3s/data/cni, as on most nodes (k3s). node-t, node-u (Talos) need /opt/cni/bin: " +
+        "their pods get no networks of linuxBridge",
     ]);
     expect(hostPathNotes(componentNamed("linuxBridge"), inputFor([K0S, TALOS]))).toEqual([]);
     const asked = { ...ALL, linuxBridge: { cniBinDir: "/opt/both" } };

@@ -45,12 +45,12 @@ describe("the status", () => {
   });
 
   it("says what the nodes are, and what each component mounts of them, until that is known anew", () => {
-    const noted = deployed({ phase: "ready", note: "node-t (Talos) need /opt/cni/bin" });
+    const noted = deployed({ phase: "ready", note: "node-t (Talos) needs /opt/cni/bin" });
     const rows: ComponentOutcome[] = [{ ...noted, hostPaths: ["/var/lib/rancher/k3s/data/cni"] }];
     const outcome = { ...(reconciled(rows) as Reconciled), distributions: ["k3s", "Talos"] };
     const status = next(outcome);
     expect(status.distributions).toEqual(["k3s", "Talos"]);
-    const message = "node-t (Talos) need /opt/cni/bin";
+    const message = "node-t (Talos) needs /opt/cni/bin";
     expect(status.components).toEqual([
       { name: "linuxBridge", phase: "Available", message, hostPaths: ["/var/lib/rancher/k3s/data/cni"] },
     ]);

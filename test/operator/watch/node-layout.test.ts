@@ -90,11 +90,16 @@ describe("the layout of nodes", () => {
     expect(nodeLayouts([K3S, KUBEADM], false).criSocket).toBe(nodeLayouts([KUBEADM, K3S], false).criSocket);
   });
 
-  it("is the usual one for nodes that have said nothing yet", () => {
+  it("does not count nodes that have said nothing yet", () => {
     const silent = slimNode({ metadata: { name: "new" } } as Node);
-    expect(nodeLayouts([silent], false)).toMatchObject({ layout: { cniBinDir: "/opt/cni/bin" }, criSocket: undefined });
-    expect(nodeLayouts([silent, K3S, K3S], false).criSocket).toBe("/run/k3s/containerd/containerd.sock");
-    expect(nodeLayouts([], false).nodesByLayout.size).toBe(0);
+    for (const nodes of [[], [silent]]) {
+      const usual = { layout: { cniBinDir: "/opt/cni/bin" }, criSocket: undefined, nodesByLayout: new Map() };
+      expect(nodeLayouts(nodes, false)).toMatchObject(usual);
+    }
+    expect(nodeLayouts([silent, silent, K3S], false)).toEqual(nodeLayouts([K3S], false));
+    expect(nodeLayouts([silent], true)).toMatchObject({ layout: { distribution: "OpenShift" } });
+    for (const named of [KUBEADM, K3S]) expect(isLaidOutLike(named, silent)).toBe(false);
+    expect(isLaidOutLike(silent, slimNode({ metadata: { name: "other" } } as Node))).toBe(true);
   });
 
   it("is looked at again when a node says something else, and not for a new patch of the same", () => {
