@@ -42,7 +42,7 @@ const HOST_ACCESS: Readonly<Record<string, readonly string[]>> = {
     'seLinuxOptions (containers "install-multus-binary", "multus-sidecar" set forbidden securityContext.seLinuxOptions: type "spc_t")',
     'allowPrivilegeEscalation != false (container "kube-multus" must set securityContext.allowPrivilegeEscalation=false)',
     'unrestricted capabilities (container "kube-multus" must set securityContext.capabilities.drop=["ALL"]; containers "install-multus-binary", "multus-sidecar" must not include "DAC_OVERRIDE" in securityContext.capabilities.add)',
-    'restricted volume types (volumes "cni", "cnibin", "hostroot", "host-run", "host-var-lib-cni-multus", "host-var-lib-cni-results", "host-var-lib-kubelet", "host-run-k8s-cni-cncf-io", "host-run-netns" use restricted volume type "hostPath")',
+    'restricted volume types (volumes "cni", "cnibin", "hostroot", "host-run", "host-var-lib-cni-multus", "host-var-lib-cni-results", "host-var-lib-kubelet", "host-run-k8s-cni-cncf-io", "host-run-netns", "multus-conf-dir" use restricted volume type "hostPath")',
     'runAsNonRoot != true (pod or containers "install-multus-binary", "multus-sidecar", "kube-multus" must set securityContext.runAsNonRoot=true)',
     "runAsUser=0 (pod must not set runAsUser=0)",
   ],

@@ -33,6 +33,8 @@ const PROGRAMS = "/usr/src/multus-cni/bin";
 const DAEMON_BIN_DIR = "/opt/cni/bin";
 /** The directory of the daemon's socket on the nodes. Other components talk to the daemon. */
 export const MULTUS_SOCKET_DIR = "/run/multus";
+/** Here the daemon looks for the configuration of a network whose definition has none. */
+const NETWORKS_DIR = "/etc/cni/multus/net.d";
 /** The daemon's own directory for its configuration. */
 const CONFIG_MOUNT = "/etc/cni/net.d/multus.d";
 /** Plugins run with this directory as their root. */
@@ -169,6 +171,7 @@ function daemonSet(input: RenderInput, configMap: KubeObject, path: readonly str
             { name: "host-run-k8s-cni-cncf-io", mountPath: "/run/k8s.cni.cncf.io" },
             { name: "host-run-netns", mountPath: "/run/netns", mountPropagation: "HostToContainer" },
             { name: "multus-daemon-config", mountPath: CONFIG_MOUNT, readOnly: true },
+            { name: "multus-conf-dir", mountPath: NETWORKS_DIR, readOnly: true },
             { name: "hostroot", mountPath: HOST_ROOT, mountPropagation: "HostToContainer" },
           ],
         }),
@@ -183,6 +186,7 @@ function daemonSet(input: RenderInput, configMap: KubeObject, path: readonly str
         hostVolume("host-var-lib-kubelet", layout.kubeletDir, "Directory"),
         hostVolume("host-run-k8s-cni-cncf-io", "/run/k8s.cni.cncf.io", "DirectoryOrCreate"),
         hostVolume("host-run-netns", "/var/run/netns", "DirectoryOrCreate"),
+        hostVolume("multus-conf-dir", NETWORKS_DIR, "DirectoryOrCreate"),
         {
           name: "multus-daemon-config",
           configMap: { name: CONFIG_MAP, items: [{ key: CONFIG_FILE, path: CONFIG_FILE }] },

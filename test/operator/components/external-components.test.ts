@@ -188,6 +188,14 @@ describe("the components of other projects", () => {
     expect(multus?.terminationGracePeriodSeconds).toBeGreaterThan(10);
   });
 
+  it("show multus the directory for networks whose definition names no configuration", () => {
+    const [multus] = workloads(render("multus", {})).map(podOf);
+    const path = "/etc/cni/multus/net.d";
+    const volume = multus?.volumes?.find(({ hostPath }) => hostPath?.path === path);
+    const [daemon] = multus?.containers ?? [];
+    expect(daemon?.volumeMounts).toContainEqual({ name: volume?.name, mountPath: path, readOnly: true });
+  });
+
   it("leave a ConfigMap of another name to the user of macvtap", () => {
     const objects = render("macvtap", { macvtap: { devicePluginConfig: "mine" } });
     expect(objects.filter(({ kind }) => kind === "ConfigMap")).toEqual([]);
