@@ -52,9 +52,14 @@ export function hasSandbox(pod: Pod): boolean {
   return conditionOf(pod, "PodReadyToStartContainers")?.status === "True";
 }
 
-/** Since when the pod is not ready. */
+/** Since when the pod is not ready, although its node is on. */
 export function notReadySinceMs(pod: Pod): number {
-  return Date.parse(conditionOf(pod, "Ready")?.lastTransitionTime ?? pod.metadata.creationTimestamp ?? "");
+  const sinceMs = Date.parse(conditionOf(pod, "Ready")?.lastTransitionTime ?? pod.metadata.creationTimestamp ?? "");
+  const nodeIsBackMs = statusesOf(pod).map(({ state, lastState }) => {
+    const last = state?.terminated ?? lastState?.terminated;
+    return wentWithItsNode(last) ? Date.parse(last?.finishedAt ?? "") : Number.NaN;
+  });
+  return Math.max(sinceMs, ...nodeIsBackMs.filter((ms) => !Number.isNaN(ms)));
 }
 
 function unscheduled(pod: Pod): Trouble | undefined {
@@ -71,8 +76,9 @@ function unscheduled(pod: Pod): Trouble | undefined {
 /** A container that has run for as long as the deadline has recovered. Until then its next crash is as likely as not. */
 function crashing(pod: Pod, nowMs: number, deadlineMs: number): Trouble | undefined {
   for (const { name, state, lastState, restartCount = 0, isInit } of statusesOf(pod)) {
-    const hasEnded = state?.terminated !== undefined && !(isInit && state.terminated.exitCode === 0);
     const last = state?.terminated ?? lastState?.terminated;
+    if (wentWithItsNode(last) && state?.waiting?.reason !== CRASHES) continue;
+    const hasEnded = state?.terminated !== undefined && !(isInit && state.terminated.exitCode === 0);
     const runsSinceMs = Date.parse(state?.running?.startedAt ?? "");
     const ranMs = Date.parse(last?.finishedAt ?? "") - Date.parse(last?.startedAt ?? "");
     // The kubelet gives no reason while it starts the container anew.
@@ -89,6 +95,11 @@ function crashing(pod: Pod, nowMs: number, deadlineMs: number): Trouble | undefi
     };
   }
   return undefined;
+}
+
+/** containerd's words, when it starts and finds no process for a container: nobody knows how that ended. */
+function wentWithItsNode(last: Ended | undefined): boolean {
+  return last?.exitCode === 255 && last.reason === "Unknown";
 }
 
 /** Its reason and the last line of what it said: of a log that is where the error is. */

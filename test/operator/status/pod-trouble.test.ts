@@ -73,6 +73,20 @@ describe("the trouble of a pod", () => {
     expect(trouble(pod(true, [container]))).toBeUndefined();
   });
 
+  it("is no crash where the node went off, and begins when the node is back", () => {
+    const terminated = { exitCode: 255, reason: "Unknown", startedAt: ago(13), finishedAt: ago(5) };
+    const usual = { reason: "ContainersNotReady", isUsual: true, sinceMs: NOW - 5_000 };
+    const ended = { name: "c", restartCount: 0, state: { terminated } };
+    expect(trouble(pod(false, [ended]))).toMatchObject(usual);
+    const again = { name: "c", restartCount: 1, state: { running: { startedAt: ago(1) } }, lastState: { terminated } };
+    expect(trouble(pod(false, [again]))).toMatchObject(usual);
+    expect(trouble(pod(true, [{ ...again, restartCount: 2 }]))).toBeUndefined();
+    // A program may end with this code itself, and a container crash after its node was off.
+    const own = { ...ended, state: { terminated: { ...terminated, reason: "Error" } } };
+    const crashes = { ...again, state: { waiting: { reason: "CrashLoopBackOff" } } };
+    for (const each of [own, crashes]) expect(trouble(pod(false, [each]))?.reason).toBe("CrashLoopBackOff");
+  });
+
   it("has one text for both states of a pull that fails", () => {
     const said = "failed to resolve reference";
     const pull = trouble(pod(false, [waits("ErrImagePull", said)]));
