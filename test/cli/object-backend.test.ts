@@ -89,6 +89,14 @@ SERVICE_AWAY
     expect((await say({ ...away, pools }, "status")).stdout).toContain("MACPool default: the range is full");
   });
 
+  it("say that a pool's status is older than its spec", async () => {
+    const pools = [{ ...POOL, metadata: { ...POOL.metadata, generation: 2 } }];
+    const { exitCode, stdout } = await say({ ...away, pools }, "status");
+    expect(exitCode).toBe(1);
+    expect(stdout).toContain("MACPool default: its status is older than its spec: is the MAC pool running?");
+    expect(stdout).not.toContain("No problems.");
+  });
+
   it("do not count addresses of nodes as free where the user may read them", async () => {
     const ranges = ["02:5d:1c:00:00:a0-02:5d:1c:00:00:af", "02:5d:1d:00:00:00-02:5d:1d:00:00:0f"];
     const pools = [{ ...POOL, status: { ...POOL.status, ranges, capacity: 32, free: 29, hostAddresses: 2 } }];

@@ -68,8 +68,9 @@ export function poolView(pool: MACPool, taken: Taken | undefined): PoolView {
 }
 
 /** What is wrong with its spec, in the words of the manager. */
-function problemOf({ status }: MACPool): string | undefined {
+function problemOf({ metadata: { generation = 0 }, status }: MACPool): string | undefined {
   if (status?.observedGeneration === undefined) return "it has no status: is the MAC pool running?";
+  if (status.observedGeneration < generation) return "its status is older than its spec: is the MAC pool running?";
   const bad = status.conditions?.find(({ type, status: value }) => type === "Valid" && value === "False");
   return bad && (bad.message ?? bad.reason ?? "");
 }
