@@ -1,8 +1,13 @@
 /** Fields of `NetworkAddonsConfig.spec.linuxBridge` for its webhook: injection of bridges into pods, lint of networks. */
 
 import { z } from "zod";
+import { celRules } from "./cel.ts";
 import { UNUSABLE_NETWORKS } from "./injection-settings.ts";
 import { NAD_LINTS } from "./nad-lint-setting.ts";
+
+export const NAMESPACE_PATTERN = "^[a-z0-9]([-a-z0-9]*[a-z0-9])?$";
+export const namespaceText = (found: string): string =>
+  `globalNamespaces has to hold names of namespaces, found "${found}"`;
 
 const MAX_GLOBAL_NAMESPACES = 64;
 const MAX_NAMESPACE_CHARS = 63;
@@ -23,7 +28,18 @@ export const injectionSettings = {
         "False when unset, on OpenShift true.",
     ),
   globalNamespaces: z
-    .array(z.string().max(MAX_NAMESPACE_CHARS))
+    .array(
+      z
+        .string()
+        .max(MAX_NAMESPACE_CHARS)
+        .meta(
+          celRules({
+            rule: `self.matches('${NAMESPACE_PATTERN}')`,
+            messageExpression: `'${namespaceText("' + self + '")}'`,
+            message: namespaceText(".."),
+          }),
+        ),
+    )
     .max(MAX_GLOBAL_NAMESPACES)
     .exactOptional()
     .describe(

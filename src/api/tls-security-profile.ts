@@ -8,6 +8,8 @@ export const CIPHER_NAME_PATTERN = "^([A-Z0-9]+(-[A-Z0-9]+)+|TLS_[A-Z0-9_]+)$";
 export const cipherText = (found: string): string =>
   `ciphers has to hold names of OpenSSL, for example ECDHE-RSA-AES128-GCM-SHA256, found "${found}"`;
 
+export const CUSTOM_PROFILE_TEXT = "tlsSecurityProfile of type Custom needs custom, with its ciphers and minTLSVersion";
+
 const MAX_CIPHERS = 200;
 const MAX_CIPHER_NAME = 64;
 
@@ -51,6 +53,12 @@ export const tlsSecurityProfileSchema = z
       .describe("A profile of your own."),
   })
   .nullable()
-  .describe("TLS versions and ciphers of the metrics and webhook servers. When unset: TLS 1.3 only.");
+  .meta({
+    description: "TLS versions and ciphers of the metrics and webhook servers. When unset: TLS 1.3 only.",
+    ...celRules({
+      rule: "!has(self.type) || self.type != 'Custom' || (has(self.custom) && self.custom != null)",
+      message: CUSTOM_PROFILE_TEXT,
+    }),
+  });
 
 export type TlsSecurityProfile = z.infer<typeof tlsSecurityProfileSchema>;

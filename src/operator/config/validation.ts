@@ -15,6 +15,7 @@ import {
   TAKEN_NODE_PORT_TEXT,
   TAKEN_NODE_PORTS,
 } from "../../api/linux-bridge-config.ts";
+import { NAMESPACE_PATTERN, namespaceText } from "../../api/linux-bridge-webhook-config.ts";
 import { parseRange } from "../../api/mac-range.ts";
 import {
   CRI_SOCKET_PATTERN,
@@ -31,7 +32,7 @@ import {
 } from "../../api/network-addons-config.ts";
 import { PROBE_ADDRESSES } from "../../api/node-ports.ts";
 import { TOLERATION_RULES } from "../../api/placement.ts";
-import { CIPHER_NAME_PATTERN, cipherText } from "../../api/tls-security-profile.ts";
+import { CIPHER_NAME_PATTERN, CUSTOM_PROFILE_TEXT, cipherText } from "../../api/tls-security-profile.ts";
 import type { Facts } from "../watch/facts.ts";
 
 type LinuxBridge = NonNullable<NetworkAddonsConfigSpec["linuxBridge"]>;
@@ -50,13 +51,14 @@ export function validateSpec(spec: unknown, facts: Facts): string[] {
     ...selfSignErrors(parsed.data.selfSignConfiguration),
     ...secondaryDnsErrors(parsed.data.kubeSecondaryDNS),
     ...placementErrors(parsed.data.placementConfiguration),
-    ...cipherErrors(parsed.data.tlsSecurityProfile),
+    ...tlsErrors(parsed.data.tlsSecurityProfile ?? {}),
   ];
 }
 
 function linuxBridgeErrors(asked: LinuxBridge = {}): string[] {
   const { cniBinDir = "", bridgeMarkerHealthPort = 0, installerHealthPort = 0, healthProbeAddress } = asked;
   const isAddress = PROBE_ADDRESSES.some((known) => known === (healthProbeAddress ?? "Node"));
+  const isNamespace = new RegExp(NAMESPACE_PATTERN);
   const patterns = [...(asked.markerInclude ?? []), ...(asked.markerExclude ?? [])];
   const arePatterns = patterns.every((pattern) => new RegExp(MARKER_PATTERN).test(pattern));
   return [
@@ -66,6 +68,7 @@ function linuxBridgeErrors(asked: LinuxBridge = {}): string[] {
     ...(installerHealthPort !== 0 && installerHealthPort === bridgeMarkerHealthPort ? [SAME_HEALTH_PORT_TEXT] : []),
     ...(isAddress ? [] : [PROBE_ADDRESS_TEXT]),
     ...(arePatterns ? [] : [MARKER_PATTERN_TEXT]),
+    ...(asked.globalNamespaces ?? []).filter((name) => !isNamespace.test(name)).map(namespaceText),
   ];
 }
 
@@ -145,7 +148,11 @@ function placementErrors(placement: NetworkAddonsConfigSpec["placementConfigurat
   );
 }
 
-function cipherErrors(profile: NetworkAddonsConfigSpec["tlsSecurityProfile"]): string[] {
+function tlsErrors({ type, custom }: NonNullable<NetworkAddonsConfigSpec["tlsSecurityProfile"]>): string[] {
   const isName = new RegExp(CIPHER_NAME_PATTERN);
-  return (profile?.custom?.ciphers ?? []).filter((cipher) => !isName.test(cipher)).map(cipherText);
+  const isMissing = type === "Custom" && (custom === undefined || custom === null);
+  return [
+    ...(isMissing ? [CUSTOM_PROFILE_TEXT] : []),
+    ...(custom?.ciphers ?? []).filter((cipher) => !isName.test(cipher)).map(cipherText),
+  ];
 }

@@ -56,6 +56,11 @@ describe("a wrong spec", () => {
     { kubeMacPool: { rangeStart: "AA:00:00:00:00:00", rangeEnd: "FE:A8:11:22:33:44" } },
     { multus: {}, multusDynamicNetworks: { hostCRISocketPath: "/var/run/cri-dockerd.sock" } },
     { multus: {}, multusDynamicNetworks: { hostCRISocketPath: "" } },
+    { linuxBridge: { globalNamespaces: [] } },
+    { linuxBridge: { globalNamespaces: ["default", "openshift-sriov-network-operator", "0"] } },
+    { tlsSecurityProfile: null },
+    { tlsSecurityProfile: { type: "Custom", custom: {} } },
+    { tlsSecurityProfile: { type: "Intermediate", custom: null } },
   ])("is not %j", async (spec) => {
     expect(validateSpec(spec, NO_FACTS)).toEqual([]);
     expect(await answerTo(spec)).toBe("taken");

@@ -23,6 +23,15 @@ describe("validation of the spec", () => {
     expect(errors(selfSign("48h0m0s", "24h", "24h", "24h0m0s"))).toEqual([]);
   });
 
+  it("finds what is no name of a namespace, and a profile of one's own that is missing", () => {
+    expect(errors({ linuxBridge: { globalNamespaces: ["default", "Def_ault"] } })).toEqual([
+      'globalNamespaces has to hold names of namespaces, found "Def_ault"',
+    ]);
+    expect(errors({ tlsSecurityProfile: { type: "Custom" } })).toEqual([
+      "tlsSecurityProfile of type Custom needs custom, with its ciphers and minTLSVersion",
+    ]);
+  });
+
   it("gathers the errors of all fields", () => {
     const spec = {
       kubeMacPool: { rangeStart: "02:00:00:00:00:00" },

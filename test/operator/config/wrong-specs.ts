@@ -8,8 +8,9 @@ import {
   TAKEN_INSTALLER_PORT_TEXT,
   TAKEN_NODE_PORT_TEXT,
 } from "../../../src/api/linux-bridge-config.ts";
+import { namespaceText } from "../../../src/api/linux-bridge-webhook-config.ts";
 import { MULTUS_REQUIRED, NAME_SERVER_TEXT, SELF_SIGN_PREFIX } from "../../../src/api/network-addons-config.ts";
-import { cipherText } from "../../../src/api/tls-security-profile.ts";
+import { CUSTOM_PROFILE_TEXT, cipherText } from "../../../src/api/tls-security-profile.ts";
 import type { Facts } from "../../../src/operator/watch/facts.ts";
 
 export interface WrongSpec {
@@ -95,6 +96,10 @@ export const WRONG_SPECS: readonly WrongSpec[] = [
     texts: ["spec.linuxBridge.markerExclude.0: Too big: expected string to have <=32 characters"],
     atAdmission: ["spec.linuxBridge.markerExclude[0]", "Too long: may not be more than 32"],
   },
+  ...each(["", "Def_ault", "a.b", "-a", "a,b", "*"], (namespace) => ({
+    spec: linuxBridge({ globalNamespaces: ["default", namespace] }),
+    texts: [namespaceText(namespace)],
+  })),
   {
     what: "a port beyond the last one",
     spec: linuxBridge({ bridgeMarkerHealthPort: 70_000 }),
@@ -235,6 +240,10 @@ export const WRONG_SPECS: readonly WrongSpec[] = [
   cipher("@SECLEVEL=0"),
   cipher("ecdhe-rsa-aes128-gcm-sha256"),
   cipher("AES128-SHA:AES256-SHA"),
+  ...each([{}, { custom: null }, { intermediate: {} }], (more) => ({
+    spec: { tlsSecurityProfile: { type: "Custom", ...more } },
+    texts: [CUSTOM_PROFILE_TEXT],
+  })),
   {
     what: "an unknown TLS profile",
     spec: { tlsSecurityProfile: { type: "Future" } },
