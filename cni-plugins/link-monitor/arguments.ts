@@ -8,14 +8,16 @@ export interface Arguments {
   readonly reportSocket: string | undefined;
   /** Whether to print the addresses of links. */
   readonly addresses: boolean;
+  /** Whether to print how bridges and their uplinks are set. */
+  readonly bridges: boolean;
   /** Whether to print the end of network namespaces that links lead to. */
   readonly namespaces: boolean;
 }
 
 export const USAGE =
-  "usage: link-monitor [--resync-seconds N] [--heartbeat-seconds N] [--report-socket PATH] [--addresses] [--namespaces]";
+  "usage: link-monitor [--resync-seconds N] [--heartbeat-seconds N] [--report-socket PATH] [--addresses] [--bridges] [--namespaces]";
 
-const FLAGS = ["--addresses", "--namespaces"];
+const FLAGS = ["--addresses", "--bridges", "--namespaces"];
 const OPTIONS = ["--resync-seconds", "--heartbeat-seconds", "--report-socket"];
 
 const DEFAULT_RESYNC_SECONDS = 600;
@@ -44,8 +46,8 @@ export function parseArguments(args: readonly string[]): ({ ok: true } & Argumen
     if (name === "--resync-seconds") resyncSeconds = seconds;
     else heartbeatSeconds = seconds;
   }
-  const [addresses = false, namespaces = false] = FLAGS.map((flag) => args.includes(flag));
-  return { ok: true, resyncSeconds, heartbeatSeconds, reportSocket, addresses, namespaces };
+  const [addresses = false, bridges = false, namespaces = false] = FLAGS.map((flag) => args.includes(flag));
+  return { ok: true, resyncSeconds, heartbeatSeconds, reportSocket, addresses, bridges, namespaces };
 }
 
 function readSeconds(text: string): number | undefined {

@@ -2,13 +2,15 @@
  * Follows the links of its network namespace and prints JSON lines: every link, then `synced`, then changes. A link that
  * changes several times within a tenth of a second is printed once, as it is in the end. After `lost` or `resync` the whole
  * list follows, up to the next `synced`. While the list is not complete, `resync` is printed again. Options add the reports of the CNI
- * plugins, the addresses of links, the end of network namespaces that links lead to, and a heartbeat, `alive`.
+ * plugins, the addresses of links, how bridges and their uplinks are set, the end of network namespaces that links lead to,
+ * and a heartbeat, `alive`.
  */
 
 import { formatIpPrefix } from "../cni/ip-address.ts";
 import { readReport } from "../cni/operation-report.ts";
 import { POLLERR, POLLHUP, POLLIN, STDIN, STDOUT, type Syscalls } from "../native/syscalls.ts";
 import { dumpAddresses, readAddress } from "../netlink/address.ts";
+import { dumpPortVlans } from "../netlink/bridge-vlan.ts";
 import { EAGAIN, ENOBUFS, EPIPE } from "../netlink/errno.ts";
 import { dumpLinks, type Link, linkFamily, linkIndex, readLink } from "../netlink/link.ts";
 import type { MessageBatch } from "../netlink/message-batch.ts";
@@ -17,6 +19,7 @@ import { errnoOf, NetlinkSocket } from "../netlink/netlink-socket.ts";
 import * as nl from "../netlink/rtnetlink.ts";
 import { decodeUtf8 } from "../netlink/utf8.ts";
 import type { Arguments } from "./arguments.ts";
+import { BridgeDetails } from "./bridge-details.ts";
 
 /** Our reports are shorter. */
 const REPORT_BYTES = 4096;
@@ -33,6 +36,8 @@ export class LinkMonitor {
   /** Infinity for none. */
   readonly #heartbeatMs: number;
   readonly #addresses: boolean;
+  /** Undefined where nobody asked for them. */
+  readonly #bridges: BridgeDetails | undefined;
   readonly #events: NetlinkSocket;
   readonly #requests: NetlinkSocket;
   /** Descriptor of the socket that plugins report to; -1 for none. */
@@ -49,15 +54,17 @@ export class LinkMonitor {
   #resyncAt = 0;
 
   constructor(syscalls: Syscalls, options: Arguments) {
-    const { resyncSeconds, heartbeatSeconds = Number.POSITIVE_INFINITY, reportSocket, addresses, namespaces } = options;
+    const { resyncSeconds, heartbeatSeconds = Number.POSITIVE_INFINITY, reportSocket } = options;
+    const { addresses, bridges, namespaces } = options;
     this.#syscalls = syscalls;
     this.#reports = reportSocket === undefined ? -1 : syscalls.bindReports(reportSocket);
     this.#resyncMs = resyncSeconds * 1000;
     this.#heartbeatMs = heartbeatSeconds * 1000;
     this.#addresses = addresses;
+    this.#bridges = bridges ? new BridgeDetails() : undefined;
     const groups = [
       nl.RTMGRP_LINK,
-      ...(addresses ? [nl.RTMGRP_IPV4_IFADDR, nl.RTMGRP_IPV6_IFADDR] : []),
+      ...(addresses || bridges ? [nl.RTMGRP_IPV4_IFADDR, nl.RTMGRP_IPV6_IFADDR] : []),
       ...(namespaces ? [nl.RTMGRP_NSID] : []),
     ];
     // Subscribed before the first list, so that no change falls between.
@@ -85,7 +92,7 @@ export class LinkMonitor {
       const nextAt = Math.min(
         this.#resyncAt,
         heartbeatAt,
-        this.#held.size > 0 ? this.#printHeldAt : Number.POSITIVE_INFINITY,
+        this.#held.size > 0 || this.#bridges?.isChanged ? this.#printHeldAt : Number.POSITIVE_INFINITY,
       );
       const restMs = Math.max(0, Math.ceil(nextAt - this.#syscalls.monotonicMs()));
       const waitedFor = [this.#events.fd, STDIN, STDOUT, this.#reports];
@@ -153,9 +160,12 @@ export class LinkMonitor {
   }
 
   #printChange(message: Message): void {
+    this.#bridges?.take(message);
     const isOfLink = message.type === nl.RTM_NEWLINK || message.type === nl.RTM_DELLINK;
+    const isOfAddress = message.type === nl.RTM_NEWADDR || message.type === nl.RTM_DELADDR;
     if (isOfLink) this.#hold(message);
-    else this.#printHeld();
+    else if (this.#addresses || !isOfAddress) this.#printHeld();
+    if (isOfAddress && !this.#addresses) return;
     if (message.type === nl.RTM_DELNSID) this.#print({ event: "namespace-gone" });
     else if (message.type === nl.RTM_NEWADDR) this.#print(describeAddress(message, "address"));
     else if (message.type === nl.RTM_DELADDR) this.#print(describeAddress(message, "address-gone"));
@@ -171,33 +181,34 @@ export class LinkMonitor {
   }
 
   #printHeld(): void {
-    if (this.#held.size === 0) return;
+    if (this.#held.size === 0 && !this.#bridges?.isChanged) return;
     for (const message of this.#held.values()) {
       const link = readLink(message);
       if (message.type === nl.RTM_DELLINK) this.#printGone(link);
-      else {
-        const line = describeLink(link);
-        if (this.#printed.get(link.index) !== line) this.#printLink(link, line);
-      }
+      else this.#printLink(link);
     }
     this.#held.clear();
+    for (const link of this.#bridges?.takeChanged() ?? []) this.#printLink(link);
     this.#printHeldAt = this.#syscalls.monotonicMs() + HOLD_MS;
   }
 
   /** Prints nothing of a list that may lack entries: the reader would take what is missing for gone. */
   #printAll(): void {
     const links = this.#dump(dumpLinks);
-    const addresses = this.#addresses ? this.#dump((batch) => dumpAddresses(batch, nl.AF_UNSPEC, 0)) : [];
-    const isWhole = links !== undefined && addresses !== undefined;
+    const addresses =
+      this.#addresses || this.#bridges ? this.#dump((batch) => dumpAddresses(batch, nl.AF_UNSPEC, 0)) : [];
+    const ports = this.#bridges === undefined ? [] : this.#dump(dumpPortVlans);
+    const isWhole = links !== undefined && addresses !== undefined && ports !== undefined;
     this.#resyncAt = this.#syscalls.monotonicMs() + (isWhole ? this.#resyncMs : PAUSE_MS);
     if (!isWhole) return;
     this.#printed.clear();
     this.#held.clear();
-    for (const message of links) {
-      const link = readLink(message);
-      this.#printLink(link, describeLink(link));
-    }
-    for (const message of addresses) this.#print(describeAddress(message, "address"));
+    this.#bridges?.clear();
+    for (const message of [...ports, ...addresses]) this.#bridges?.take(message);
+    for (const message of links) this.#printLink(readLink(message));
+    // Nothing is left to print again: each line said it all.
+    this.#bridges?.takeChanged();
+    if (this.#addresses) for (const message of addresses) this.#print(describeAddress(message, "address"));
     this.#print({ event: "synced" });
   }
 
@@ -208,13 +219,18 @@ export class LinkMonitor {
     return interrupted ? undefined : messages;
   }
 
-  #printLink({ index }: Link, line: string): void {
-    this.#printed.set(index, line);
+  /** Nothing where the line is the last one about it. */
+  #printLink(link: Link): void {
+    const line = describeLink(link, this.#bridges?.of(link));
+    this.#bridges?.printed(link);
+    if (this.#printed.get(link.index) === line) return;
+    this.#printed.set(link.index, line);
     this.#syscalls.write(STDOUT, line);
   }
 
   #printGone({ index, name }: Link): void {
     this.#printed.delete(index);
+    this.#bridges?.gone(index);
     this.#print({ event: "gone", index, name });
   }
 
@@ -227,10 +243,12 @@ export class LinkMonitor {
  * `permanentMac` only where it is another one: a bond gives its members its own address. `vlanFiltering` only of a bridge
  * that filters.
  */
-function describeLink({ index, name, kind, up, master, mac, mtu, permanentMac, bridgeVlans }: Link): string {
+function describeLink(link: Link, details: object | undefined): string {
+  const { index, name, kind, up, master, mac, mtu, permanentMac, bridgeVlans } = link;
   const more = {
     ...(permanentMac === "" || permanentMac === mac ? {} : { permanentMac }),
     ...(bridgeVlans?.filtering ? { vlanFiltering: true } : {}),
+    ...details,
   };
   return `${JSON.stringify({ event: "link", index, name, kind, up, master, mac, mtu, ...more })}\n`;
 }

@@ -29,6 +29,10 @@ export interface Link {
   readonly alias: string;
   /** How many users keep it promiscuous. */
   readonly promiscuity: number;
+  /** The other end of its wire is up. */
+  readonly carrier: boolean;
+  /** A bridge that takes part in the spanning tree protocol. */
+  readonly spanningTree: boolean;
   /** Present when it is a bridge. `filtering` undefined: the kernel has no VLAN filtering. */
   readonly bridgeVlans: BridgeVlans | undefined;
   /** Present when it is a port of a bridge. */
@@ -124,6 +128,8 @@ export function readLink({ view, start, end }: Message): Link {
     peer: 0,
     alias: "",
     promiscuity: 0,
+    carrier: (flags & nl.IFF_LOWER_UP) !== 0,
+    spanningTree: false,
     bridgeVlans: undefined as Link["bridgeVlans"],
     bridgePort: undefined as Link["bridgePort"],
   };
@@ -171,24 +177,30 @@ function readLinkInfo(
   view: DataView,
   start: number,
   end: number,
-  link: { kind: string; bridgeVlans: Link["bridgeVlans"]; bridgePort: Link["bridgePort"] },
+  link: { kind: string; spanningTree: boolean; bridgeVlans: Link["bridgeVlans"]; bridgePort: Link["bridgePort"] },
 ) {
   eachAttribute(view, start, end, (type, from, to) => {
     if (type === nl.IFLA_INFO_KIND) link.kind = readText(view, from, to);
-    else if (type === nl.IFLA_INFO_DATA && link.kind === "bridge") link.bridgeVlans = readBridgeVlans(view, from, to);
+    else if (type === nl.IFLA_INFO_DATA && link.kind === "bridge") readBridge(view, from, to, link);
     else if (type === nl.IFLA_INFO_SLAVE_DATA) link.bridgePort = readBridgePort(view, from, to);
   });
 }
 
 /** A kernel without VLAN filtering says that it is off, and nothing of a default VLAN. */
-function readBridgeVlans(view: DataView, start: number, end: number): BridgeVlans {
+function readBridge(
+  view: DataView,
+  start: number,
+  end: number,
+  link: { spanningTree: boolean; bridgeVlans: Link["bridgeVlans"] },
+): void {
   let filtering = false;
   let defaultVlan: number | undefined;
   eachAttribute(view, start, end, (type, from, to) => {
     if (type === nl.IFLA_BR_VLAN_FILTERING) filtering = readU8(view, from, to) !== 0;
     else if (type === nl.IFLA_BR_VLAN_DEFAULT_PVID) defaultVlan = readU16(view, from, to);
+    else if (type === nl.IFLA_BR_STP_STATE) link.spanningTree = readU32(view, from, to) !== 0;
   });
-  return { filtering: defaultVlan === undefined ? undefined : filtering, defaultVlan: defaultVlan ?? 0 };
+  link.bridgeVlans = { filtering: defaultVlan === undefined ? undefined : filtering, defaultVlan: defaultVlan ?? 0 };
 }
 
 /** The address family an RTM_*LINK message speaks for: AF_BRIDGE ones are about a port, not about the link. */

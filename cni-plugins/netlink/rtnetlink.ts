@@ -53,6 +53,7 @@ export const LOOPBACK_IFINDEX = 1;
 export const IFF_UP = 0x1;
 export const IFF_PROMISC = 0x100;
 export const IFF_ALLMULTI = 0x200;
+export const IFF_LOWER_UP = 0x10000;
 
 export const IFLA_ADDRESS = 1;
 export const IFLA_IFNAME = 3;
@@ -83,6 +84,7 @@ export const IFLA_BRPORT_MODE = 4;
 export const IFLA_BRPORT_ISOLATED = 33;
 export const BR_STATE_DISABLED = 0;
 
+export const IFLA_BR_STP_STATE = 5;
 export const IFLA_BR_VLAN_FILTERING = 7;
 export const IFLA_BR_VLAN_DEFAULT_PVID = 39;
 

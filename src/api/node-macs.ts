@@ -6,11 +6,13 @@
 import { z } from "zod";
 import { canonicalMac } from "./canonical-mac.ts";
 import { celRules } from "./cel.ts";
-import { MAX_NODE_BRIDGES, MAX_NODE_MACS } from "./node-report.ts";
+import { MAX_NODE_BRIDGES, MAX_NODE_MACS, MAX_UPLINKS, MAX_VLAN_RANGES } from "./node-report.ts";
 import type { ObjectMeta } from "./object-meta.ts";
 
 /** What the kernel can hold: a bridge without ports takes any. */
 const MAX_MTU = 2 ** 31 - 1;
+
+const MAX_VLAN = 4094;
 
 /** IFNAMSIZ without the closing nul. */
 const MAX_INTERFACE_NAME = 15;
@@ -33,11 +35,49 @@ const nodeMacSchema = z
   })
   .describe("An address and the interface that has it.");
 
+const nodeUplinkSchema = z
+  .object({
+    name: interfaceName("name").describe(
+      "Physical interface, bond, or VLAN of one. Characters that can't be shown are question marks.",
+    ),
+    carrier: z.boolean().describe("Whether the other end of the wire is up."),
+    mtu: z.int().min(0).max(MAX_MTU).describe("Larger frames do not leave the node."),
+    vlans: z
+      .array(
+        z
+          .string()
+          .max(9)
+          .regex(/^[0-9]{1,4}(-[0-9]{1,4})?$/),
+      )
+      .max(MAX_VLAN_RANGES)
+      .exactOptional()
+      .describe(
+        'VLANs whose frames pass, where the bridge filters, in ranges such as "100-110". Absent where there are too many ranges.',
+      )
+      .meta({ "x-kubernetes-list-type": "atomic" }),
+    untaggedVlan: z.int().min(1).max(MAX_VLAN).exactOptional().describe("VLAN of frames that arrive without a tag."),
+  })
+  .describe("A port of a bridge that leads out of the node.");
+
 const nodeBridgeSchema = z
   .object({
     name: interfaceName("name").describe("Bridge that the node publishes as a resource."),
     mtu: z.int().min(0).max(MAX_MTU).describe("Larger frames are dropped."),
     vlanFiltering: z.boolean().describe("Whether the bridge keeps VLANs apart."),
+    defaultVlan: z
+      .int()
+      .min(0)
+      .max(MAX_VLAN)
+      .exactOptional()
+      .describe("VLAN of a new port, where the bridge filters; 0 for none."),
+    spanningTree: z.boolean().exactOptional().describe("Whether the bridge takes part in the spanning tree protocol."),
+    hasAddress: z.boolean().exactOptional().describe("Whether the node itself has an address on the bridge."),
+    uplinks: z
+      .array(nodeUplinkSchema)
+      .max(MAX_UPLINKS)
+      .exactOptional()
+      .describe("Ports that lead out of the node.")
+      .meta({ "x-kubernetes-list-type": "atomic" }),
   })
   .describe("A bridge and how it is set.");
 
@@ -62,6 +102,8 @@ export const nodeMacsSchema = z
   );
 
 export type NodeMac = z.infer<typeof nodeMacSchema>;
+
+export type NodeUplink = z.infer<typeof nodeUplinkSchema>;
 
 export type NodeBridge = z.infer<typeof nodeBridgeSchema>;
 

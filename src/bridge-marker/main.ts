@@ -91,7 +91,7 @@ await runProcess({
 
     const monitor = {
       command: env.LINK_MONITOR ?? join(import.meta.dirname, ...BUILT_MONITOR),
-      args: ["--resync-seconds", String(flags.reconcileIntervalMs / 1000)],
+      args: ["--bridges", "--resync-seconds", String(flags.reconcileIntervalMs / 1000)],
       heartbeatSeconds: Number(env.LINK_MONITOR_HEARTBEAT_SECONDS ?? MONITOR_HEARTBEAT_SECONDS),
       onStart: () => {
         links.restart();

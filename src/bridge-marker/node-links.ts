@@ -2,8 +2,8 @@ import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { formatMac, isMulticast, parseMac } from "../api/mac.ts";
 import { BRIDGE_RESOURCE_PREFIX } from "../api/names.ts";
-import type { NodeBridge, NodeMac } from "../api/node-macs.ts";
-import { MAX_NODE_BRIDGES, MAX_NODE_MACS, shownInterface } from "../api/node-report.ts";
+import type { NodeBridge, NodeMac, NodeUplink } from "../api/node-macs.ts";
+import { MAX_NODE_BRIDGES, MAX_NODE_MACS, MAX_UPLINKS, shownInterface } from "../api/node-report.ts";
 import type { Link } from "../links/link-event.ts";
 import { LinkTable } from "../links/link-table.ts";
 import { type BridgeResources, type BridgeSelection, bridgeResources } from "./bridge-resources.ts";
@@ -12,6 +12,9 @@ const INTERFACES = "/sys/class/net";
 
 /** Kinds of rtnetlink that put physical interfaces together under one address. */
 const BONDS = ["bond", "team"];
+
+/** Ports of these kinds lead out of the node: physical ones, bonds, and VLANs of both. */
+const UPLINKS = ["", ...BONDS, "vlan"];
 
 export interface HostAddresses {
   readonly addresses: readonly NodeMac[];
@@ -44,28 +47,59 @@ export class NodeLinks extends LinkTable {
 }
 
 /**
- * Ports are followed only where they matter. The address of a bridge does not. That of a virtual function does not either:
+ * Ports that lead to pods are followed only where they matter. The address of a bridge does not. That of a virtual function does not either:
  * one that is back from a VM may still have the VM's.
  */
 function publishedPart(link: Link, withPorts: boolean, isVirtual: (name: string) => boolean): Link | undefined {
-  const { index, name, kind } = link;
-  const part = { index, name, kind, master: withPorts ? link.master : 0, mac: "", permanentMac: undefined };
-  if (kind === "bridge") return { ...part, mtu: link.mtu, vlanFiltering: link.vlanFiltering ?? false };
+  const { index, name, kind, mtu, details } = link;
+  const isUplink = UPLINKS.includes(kind) && link.master !== 0;
+  const master = withPorts || isUplink ? link.master : 0;
+  const part = { index, name, kind, master, mac: "", permanentMac: undefined };
+  if (kind === "bridge") return { ...part, mtu, vlanFiltering: link.vlanFiltering ?? false, details };
+  const port = isUplink ? { ...part, mtu, details } : part;
   if (BONDS.includes(kind) || (kind === "" && !isVirtual(name))) {
-    return { ...part, mac: link.mac, permanentMac: link.permanentMac };
+    return { ...port, mac: link.mac, permanentMac: link.permanentMac };
   }
-  return part.master === 0 ? undefined : part;
+  return master === 0 ? undefined : port;
 }
 
 /** Of the bridges whose resource is among `published`, by the index of the link; as many as a node may report. */
 function bridgeSettings(links: readonly Link[], published: ReadonlySet<string>): NodeBridge[] {
   return links
-    .flatMap(({ name, kind, mtu, vlanFiltering = false }) =>
-      kind === "bridge" && mtu !== undefined && published.has(BRIDGE_RESOURCE_PREFIX + name)
-        ? [{ name, mtu, vlanFiltering }]
-        : [],
-    )
+    .flatMap(({ index, name, kind, mtu, vlanFiltering = false, details }) => {
+      if (kind !== "bridge" || mtu === undefined || !published.has(BRIDGE_RESOURCE_PREFIX + name)) return [];
+      const { defaultVlan, spanningTree = false, hasAddress = false } = details ?? {};
+      return [
+        {
+          name,
+          mtu,
+          vlanFiltering,
+          ...(defaultVlan === undefined ? {} : { defaultVlan }),
+          spanningTree,
+          hasAddress,
+          uplinks: uplinksOf(links.filter(({ master }) => master === index)),
+        },
+      ];
+    })
     .slice(0, MAX_NODE_BRIDGES);
+}
+
+function uplinksOf(ports: readonly Link[]): NodeUplink[] {
+  return ports
+    .flatMap(({ name, kind, mtu, details }) => {
+      if (!UPLINKS.includes(kind) || mtu === undefined || details?.carrier === undefined) return [];
+      const { carrier, vlans, untaggedVlan } = details;
+      return [
+        {
+          name: shownInterface(name),
+          carrier,
+          mtu,
+          ...(vlans === undefined ? {} : { vlans: [...vlans] }),
+          ...(untaggedVlan === undefined ? {} : { untaggedVlan }),
+        },
+      ];
+    })
+    .slice(0, MAX_UPLINKS);
 }
 
 /**

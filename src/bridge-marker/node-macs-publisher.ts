@@ -9,8 +9,8 @@ import { Controller } from "../kube/informer/controller.ts";
 import type { Log } from "../kube/log.ts";
 import type { NodeLinks } from "./node-links.ts";
 
-/** A storm of link events causes at most one write in this time. */
-const MIN_WRITE_INTERVAL_MS = 1000;
+/** A storm of link events, such as of a wire that comes and goes, causes at most one write in this time. */
+const MIN_WRITE_INTERVAL_MS = 10_000;
 /** After a refusal, or where there is no CRD: what would help is an administrator's or the operator's work. */
 const REFUSED_RETRY_MS = 60_000;
 const FIELD_MANAGER = "bridge-marker";

@@ -20,6 +20,24 @@ export interface Link {
   readonly mtu?: number | undefined;
   /** Of a bridge that filters VLANs. */
   readonly vlanFiltering?: boolean;
+  /** Of a bridge or an uplink, where the monitor was asked for bridges. */
+  readonly details?: LinkDetails | undefined;
+}
+
+/** How a bridge or one of its uplinks is set. What is absent is off, or of another kind of link. */
+interface LinkDetails {
+  /** Of a bridge that filters: the VLAN of untagged frames of a new port; 0 for none. */
+  readonly defaultVlan?: number | undefined;
+  /** The bridge takes part in the spanning tree protocol. */
+  readonly spanningTree?: boolean;
+  /** The node itself has an address on the bridge; addresses of link scope do not count. */
+  readonly hasAddress?: boolean;
+  /** Of an uplink: the other end of its wire is up. */
+  readonly carrier?: boolean | undefined;
+  /** Of an uplink: its VLANs in ranges, such as "100-110"; absent where there are very many. */
+  readonly vlans?: readonly string[] | undefined;
+  /** Of an uplink: the VLAN of frames without a tag. */
+  readonly untaggedVlan?: number | undefined;
 }
 
 /** What a plugin reported of one call. */
@@ -53,6 +71,7 @@ export function parseLinkEvent(line: string): LinkEvent | undefined {
             permanentMac: textOf(permanentMac),
             mtu: numberOf(mtu),
             vlanFiltering: vlanFiltering === true,
+            ...detailsOf(value),
           }
         : undefined;
     case "gone":
@@ -68,6 +87,17 @@ export function parseLinkEvent(line: string): LinkEvent | undefined {
     default:
       return undefined;
   }
+}
+
+function detailsOf(value: Record<string, unknown>): { details?: LinkDetails } {
+  const { defaultVlan, spanningTree, hasAddress, carrier, vlans, untaggedVlan } = value;
+  if (value.kind === "bridge") {
+    const details = { defaultVlan: numberOf(defaultVlan), spanningTree: spanningTree === true };
+    return { details: { ...details, hasAddress: hasAddress === true } };
+  }
+  if (typeof carrier !== "boolean") return {};
+  const ranges = Array.isArray(vlans) ? vlans.map(String) : undefined;
+  return { details: { carrier, vlans: ranges, untaggedVlan: numberOf(untaggedVlan) } };
 }
 
 function reportOf({ plugin, command, code, ms }: Record<string, unknown>): PluginReport | undefined {

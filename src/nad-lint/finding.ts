@@ -26,6 +26,7 @@ const SEVERITIES = {
   "resource-missing": "warning",
   "bridge-unpublishable": "warning",
   "vlan-unfiltered": "warning",
+  "vlan-not-on-uplink": "warning",
   "mtu-above-bridge": "warning",
   "mtu-below-bridge": "warning",
   "mtu-above-port": "warning",

@@ -9,6 +9,8 @@ export interface BridgeOnNode {
   readonly node: string;
   readonly mtu: number;
   readonly vlanFiltering: boolean;
+  /** Its ports that lead out of the node. `vlans`: ranges such as "100-110"; undefined where they are not known. */
+  readonly uplinks?: readonly { readonly name: string; readonly vlans?: readonly string[] }[];
 }
 
 /** Names of nodes have up to 253 characters. */
@@ -23,6 +25,7 @@ export function checkNodes(config: BridgeConfig, known: readonly BridgeOnNode[] 
   const on = known?.length === 0 ? undefined : known;
   return [
     ...(vlans === undefined || vlans.enableFiltering ? [] : checkFiltering(bridge, vlans, on)),
+    ...(vlans === undefined || on === undefined ? [] : checkUplinks(bridge, vlans, on)),
     ...(mtu === "inherit" ? [] : checkMtu(bridge, mtu, on)),
   ].map(({ code, message }) => finding(code, place + message));
 }
@@ -69,6 +72,33 @@ function checkFiltering(bridge: string, vlans: VlanConfig, on: readonly BridgeOn
   const where = `on ${without.length} of ${on.length} nodes, such as ${nameOf(first)}`;
   const message = `${bridge} does not filter VLANs ${where}. ${consequence}. Set vlan_filtering 1 on the bridge${advice}.`;
   return [{ code: "vlan-unfiltered", message }];
+}
+
+/** The VLANs of a network that none of the bridge's uplinks passes. A bridge without uplinks is meant to have none. */
+function checkUplinks(bridge: string, { access, trunk }: VlanConfig, on: readonly BridgeOnNode[]): Said[] {
+  const wanted = access === 0 ? trunk : [access, ...trunk];
+  const lacking = on.flatMap((one) => {
+    const { vlanFiltering, uplinks = [] } = one;
+    const [first] = uplinks;
+    if (!vlanFiltering || first === undefined || uplinks.some(({ vlans }) => vlans === undefined)) return [];
+    const passed = uplinks.flatMap(({ vlans = [] }) => vlans.map(rangeOf));
+    const missing = wanted.filter((id) => !passed.some(([from, to]) => from <= id && id <= to));
+    return missing[0] === undefined ? [] : [{ one, uplink: first.name, id: missing[0], more: missing.length - 1 }];
+  });
+  const [first] = lacking;
+  if (first === undefined) return [];
+  const { one, uplink, id, more } = first;
+  const ids = more === 0 ? `VLAN ${id}` : `VLAN ${id} and ${more} more`;
+  const where = `on ${lacking.length} of ${on.length} nodes, such as ${nameOf(one)}`;
+  const message =
+    `no uplink of ${bridge} passes ${ids} ${where}: its frames do not leave the node. ` +
+    `Add the VLAN to the uplink there, as with "bridge vlan add dev ${uplink} vid ${id}".`;
+  return [{ code: "vlan-not-on-uplink", message }];
+}
+
+function rangeOf(text: string): readonly [number, number] {
+  const [from = "", to = from] = text.split("-");
+  return [Number(from), Number(to)];
 }
 
 function checkMtu(bridge: string, given: number | undefined, on: readonly BridgeOnNode[] | undefined): Said[] {

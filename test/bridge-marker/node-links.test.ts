@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { MAX_NODE_BRIDGES, MAX_NODE_MACS } from "../../src/api/node-report.ts";
+import { MAX_NODE_BRIDGES, MAX_NODE_MACS, MAX_UPLINKS } from "../../src/api/node-report.ts";
 import { EVERY_BRIDGE } from "../../src/bridge-marker/bridge-resources.ts";
 import { isVirtualFunction, NodeLinks } from "../../src/bridge-marker/node-links.ts";
 import { type LinkEvent, parseLinkEvent } from "../../src/links/link-event.ts";
@@ -81,8 +81,8 @@ describe("how the bridges of a node are set", () => {
       bridge(4, "br3"),
     ];
     expect(applied(new NodeLinks({ ...EVERY_BRIDGE, exclude: ["br3"] }), events).bridges()).toEqual([
-      { name: "br1", mtu: 9000, vlanFiltering: true },
-      { name: "br2", mtu: 1500, vlanFiltering: false },
+      { name: "br1", mtu: 9000, vlanFiltering: true, spanningTree: false, hasAddress: false, uplinks: [] },
+      { name: "br2", mtu: 1500, vlanFiltering: false, spanningTree: false, hasAddress: false, uplinks: [] },
     ]);
     expect(applied(new NodeLinks({ ...EVERY_BRIDGE, exclude: ["*"] }), events).bridges()).toEqual([]);
   });
@@ -94,6 +94,38 @@ describe("how the bridges of a node are set", () => {
     expect(links.apply(bridge(2, "br1", { mtu: 1400, vlanFiltering: true }))).toBe(true);
     expect(links.apply({ event: "gone", index: 2 })).toBe(true);
     expect(links.bridges()).toEqual([]);
+  });
+
+  it("names their uplinks with carrier, MTU and VLANs, and no port of a pod", () => {
+    const port = (index: number, name: string, kind: string, more: object = {}) =>
+      bridge(index, name, { kind, master: 2, ...more });
+    const links = nodeLinks(
+      bridge(2, "br1", { vlanFiltering: true, defaultVlan: 1, spanningTree: true, hasAddress: true }),
+      bridge(3, "br2"),
+      port(4, "bond0", "bond", { carrier: true, vlans: ["1", "100-110"], untaggedVlan: 1 }),
+      port(5, "eno2", "", { carrier: false, mtu: 9000 }),
+      port(6, "eno3.7", "vlan", { carrier: true, master: 3 }),
+      port(7, "veth0", "veth"),
+      port(8, "eno4", "", { carrier: true, master: 0 }),
+    );
+    const [br1, br2] = links.bridges();
+    expect(br1).toMatchObject({ defaultVlan: 1, spanningTree: true, hasAddress: true });
+    expect(br1?.uplinks).toEqual([
+      { name: "bond0", carrier: true, mtu: 1500, vlans: ["1", "100-110"], untaggedVlan: 1 },
+      { name: "eno2", carrier: false, mtu: 9000 },
+    ]);
+    expect(br2?.uplinks).toEqual([{ name: "eno3.7", carrier: true, mtu: 1500 }]);
+    expect(links.apply(port(5, "eno2", "", { carrier: true, mtu: 9000 }))).toBe(true);
+    expect(links.apply(port(7, "veth0", "veth", { mtu: 1400 }))).toBe(false);
+  });
+
+  it("names as many uplinks as a report may have, and shows what names have that can't be shown", () => {
+    const ports = Array.from({ length: MAX_UPLINKS + 3 }, (_, number) =>
+      bridge(number + 3, `e\u0007${number}`, { kind: "", master: 2, carrier: true }),
+    );
+    const [br1] = nodeLinks(bridge(2, "br1"), ...ports).bridges();
+    expect(br1?.uplinks).toHaveLength(MAX_UPLINKS);
+    expect(br1?.uplinks?.[0]?.name).toBe("e?0");
   });
 
   it("is told of as many as a report may have", () => {

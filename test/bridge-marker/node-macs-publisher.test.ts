@@ -85,10 +85,10 @@ describe("the report of a node's addresses", () => {
     see("52:54:00:00:00:01");
     publisher.nodeSeen("uid-1");
     await settle();
-    await clock.advance(5_000);
+    await clock.advance(10_000);
     see("52:54:00:00:00:02");
     await vi.waitFor(() => expect(written).toHaveLength(2));
-    await clock.advance(5_000);
+    await clock.advance(10_000);
     publisher.nodeSeen("uid-2");
     await vi.waitFor(() => expect(written).toHaveLength(3));
     expect(reported()).toEqual(["52:54:00:00:00:01", "52:54:00:00:00:02", "52:54:00:00:00:02"]);
@@ -109,7 +109,7 @@ describe("the report of a node's addresses", () => {
     see("52:54:00:00:00:01");
     await vi.waitFor(() => expect(written).toHaveLength(1));
     await settle();
-    await clock.advance(5_000);
+    await clock.advance(10_000);
     links.apply({ ...bridge, mtu: 1500, vlanFiltering: true });
     publisher.changed();
     await vi.waitFor(() => expect(written.map((one) => one.bridges?.[0]?.vlanFiltering)).toEqual([false, true]));
@@ -117,13 +117,13 @@ describe("the report of a node's addresses", () => {
     expect(written.at(-1)?.bridges).toEqual([]);
   });
 
-  it("is written once a second at most, and ends with the truth", async () => {
+  it("is written once in ten seconds at most, and ends with the truth", async () => {
     publisher.nodeSeen("uid-1");
     see("52:54:00:00:00:00");
     await vi.waitFor(() => expect(written).toHaveLength(1));
     for (let number = 1; number < 100; number++) see(`52:54:00:00:00:${String(number).padStart(2, "0")}`);
     await settle();
-    await clock.advance(1_000);
+    await clock.advance(10_000);
     await vi.waitFor(() => expect(written).toHaveLength(2));
     expect(reported().at(-1)).toBe("52:54:00:00:00:99");
   });

@@ -17,8 +17,29 @@ describe("a line of the link monitor", () => {
       permanentMac: undefined,
       mtu: 1500,
       vlanFiltering: false,
+      details: { defaultVlan: undefined, spanningTree: false, hasAddress: false },
     });
     expect(parseLinkEvent('{"event":"gone","index":3,"name":"br1"}')).toEqual({ event: "gone", index: 3 });
+  });
+
+  it.each([
+    [
+      { kind: "bridge", defaultVlan: 1, spanningTree: true, hasAddress: true },
+      { defaultVlan: 1, spanningTree: true, hasAddress: true },
+    ],
+    [
+      { kind: "bond", carrier: false, vlans: ["1", "100-110"], untaggedVlan: 1 },
+      { carrier: false, vlans: ["1", "100-110"], untaggedVlan: 1 },
+    ],
+    [
+      { kind: "", carrier: true },
+      { carrier: true, vlans: undefined, untaggedVlan: undefined },
+    ],
+    [{ kind: "veth" }, undefined],
+  ])("%j says of a bridge or an uplink how it is set", (more, details) => {
+    const line = JSON.stringify({ event: "link", index: 3, name: "x", ...more });
+    expect(parseLinkEvent(line)).toMatchObject(details === undefined ? { kind: "veth" } : { details });
+    expect("details" in (parseLinkEvent(line) ?? {})).toBe(details !== undefined);
   });
 
   it.each(["synced", "resync", "lost", "alive", "namespace-gone"])("is read where it is no more than %s", (event) => {

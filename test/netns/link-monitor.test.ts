@@ -105,6 +105,24 @@ describe("the link monitor on the real kernel", () => {
     expect(lines.filter(named("link", "veth0")).at(-1)).toMatchObject({ master: 0 });
   });
 
+  it("prints how bridges are set when asked, at first and when that changes", async () => {
+    await node.ip("link", "add", "br1", "type", "bridge", "stp_state", "1");
+    const { until } = bind(await monitor(["--bridges"]));
+    const first = await until(synced);
+    const br1 = first.find(named("link", "br1"));
+    expect(br1).toMatchObject({ spanningTree: true });
+    expect(br1).not.toHaveProperty("hasAddress");
+    await node.ip("address", "add", "192.0.2.1/24", "dev", "br1");
+    const lines = await until((line) => named("link", "br1")(line) && line.hasAddress === true);
+    expect([...first, ...lines].map(({ event }) => event)).not.toContain("address");
+    await node.ip("address", "delete", "192.0.2.1/24", "dev", "br1");
+    await until((line) => named("link", "br1")(line) && line.hasAddress === undefined);
+    await node.ip("address", "add", "fe80::1/64", "dev", "br1");
+    await node.ip("link", "set", "br1", "type", "bridge", "stp_state", "0");
+    const last = await until((line) => named("link", "br1")(line) && line.spanningTree === undefined);
+    expect(last.at(-1)).not.toHaveProperty("hasAddress");
+  });
+
   it("prints addresses when asked, those there are and then changes", async () => {
     await node.ip("link", "add", "br1", "type", "bridge");
     await node.ip("address", "add", "192.0.2.1/24", "dev", "br1");

@@ -11,6 +11,7 @@ const ARGUMENTS = {
   heartbeatSeconds: undefined,
   reportSocket: undefined,
   addresses: false,
+  bridges: false,
   namespaces: false,
 };
 
