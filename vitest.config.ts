@@ -51,7 +51,7 @@ export default defineConfig({
           include: ["test/**/*.test.ts"],
           exclude: [...real, ...nodes],
           maxWorkers,
-          // Files share what they load: a test undoes what it changes of the process. Each would load for half a second.
+          // Files share what they load: a test undoes what it changes of the process.
           isolate: false,
           env: compileCacheEnv(),
           testTimeout: UNIT_TIMEOUT_MS,
