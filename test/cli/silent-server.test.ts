@@ -44,7 +44,9 @@ describe("an API server that hangs", () => {
   const silent = "does not answer in time: try again, or give it longer with --request-timeout";
 
   it("is tried with every command", () => {
-    expect([...Object.keys(ASKING), "completion"]).toEqual(COMMANDS.map(({ name }) => name));
+    expect([...Object.keys(ASKING), "new-network", "completion"].sort()).toEqual(
+      COMMANDS.map(({ name }) => name).sort(),
+    );
   });
 
   it.each(Object.entries(ASKING))("costs %s the given time and one sentence", async (command, args) => {
@@ -54,6 +56,13 @@ describe("an API server that hangs", () => {
       stdout: "",
       stderr: `error: the API server ${cluster.url} ${silent}\n`,
     });
+  });
+
+  it("keeps new-network from naming nodes, and from nothing else", async () => {
+    cluster.script = { hangs: true };
+    const answer = await macpool(kubeconfig, ["new-network", "blue", "--bridge", "br1", "--request-timeout", "200ms"]);
+    expect(answer).toMatchObject({ exitCode: 0, stdout: expect.stringContaining("kind: NetworkAttachmentDefinition") });
+    expect(answer.stderr).toContain(silent);
   });
 
   it.each(["ranges", "collisions"])("is named by its context in %s of several clusters", async (command) => {
