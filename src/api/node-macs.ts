@@ -35,6 +35,13 @@ const nodeMacSchema = z
   })
   .describe("An address and the interface that has it.");
 
+const VLAN_RANGE = "^[0-9]{1,4}(-[0-9]{1,4})?$";
+
+const vlanRange = z
+  .string()
+  .max(9)
+  .meta(celRules({ rule: `self.matches('${VLAN_RANGE}')`, message: "vlans must be ranges such as 100-110" }));
+
 const nodeUplinkSchema = z
   .object({
     name: interfaceName("name").describe(
@@ -43,12 +50,7 @@ const nodeUplinkSchema = z
     carrier: z.boolean().describe("Whether the other end of the wire is up."),
     mtu: z.int().min(0).max(MAX_MTU).describe("Larger frames do not leave the node."),
     vlans: z
-      .array(
-        z
-          .string()
-          .max(9)
-          .regex(/^[0-9]{1,4}(-[0-9]{1,4})?$/),
-      )
+      .array(vlanRange)
       .max(MAX_VLAN_RANGES)
       .exactOptional()
       .describe(

@@ -5,7 +5,7 @@ import { NODE_MACS_CRD } from "../../src/api/crds.ts";
 import { apiVersionOf, NODE_MACS } from "../../src/api/kinds.ts";
 import { BRIDGE_MARKER, OPERATOR_NAME } from "../../src/api/names.ts";
 import type { NodeMACs } from "../../src/api/node-macs.ts";
-import { MAX_NODE_MACS } from "../../src/api/node-report.ts";
+import { MAX_NODE_MACS, MAX_UPLINKS, MAX_VLAN_RANGES } from "../../src/api/node-report.ts";
 import { isNotFound } from "../../src/kube/client/api-error.ts";
 import { KubeClient } from "../../src/kube/client/client.ts";
 import { RESOURCES, type Resource } from "../../src/kube/client/resource.ts";
@@ -94,6 +94,7 @@ describe("the report of a node's addresses, on a real API server", { timeout: 12
     node: NodeName,
     metadata: object = {},
     addresses: readonly object[] = [numbered(1)],
+    bridges?: readonly object[],
   ): Promise<string> {
     const client = clients.get(as);
     const body = {
@@ -101,6 +102,7 @@ describe("the report of a node's addresses, on a real API server", { timeout: 12
       kind: NODE_MACS.kind,
       metadata: { name: node, ownerReferences: [ownedBy(node)], ...metadata },
       addresses,
+      ...(bridges === undefined ? {} : { bridges }),
     };
     const answer = await client?.raw("PATCH", `/apis/${apiVersionOf(NODE_MACS)}/${NODE_MACS.plural}/${node}`, {
       body: JSON.stringify(body),
@@ -149,6 +151,19 @@ describe("the report of a node's addresses, on a real API server", { timeout: 12
       [await write("node-a", "node-a", {}, [{ mac: "52-54-00-00-00-01", interface: "a" }]), "six lower-case octets"],
     ];
     for (const [refusal, expected] of table) expect(refusal).toContain(expected);
+    const uplink = { name: "eno1", carrier: true, mtu: 1500 };
+    const ranges = Array.from({ length: MAX_VLAN_RANGES + 1 }, (_, number) => `${number + 1}`);
+    const uplinks: [readonly object[], string][] = [
+      [Array.from({ length: MAX_UPLINKS + 1 }, () => uplink), `must have at most ${MAX_UPLINKS} items`],
+      [[{ ...uplink, vlans: ranges }], `must have at most ${MAX_VLAN_RANGES} items`],
+      [[{ ...uplink, vlans: ["100-110\n"] }], "vlans"],
+      [[{ ...uplink, untaggedVlan: 4095 }], "4094"],
+      [[{ ...uplink, name: "e\u001b[2J" }], "printable ASCII characters"],
+    ];
+    for (const [wrong, expected] of uplinks) {
+      const bridge = { name: "br1", mtu: 1500, vlanFiltering: true, uplinks: wrong };
+      expect(await write("node-a", "node-a", {}, [], [bridge])).toContain(expected);
+    }
     expect((await cluster.admin.list(REPORTS)).items.map(({ metadata }) => metadata.name)).toEqual(["node-b"]);
   });
 
@@ -218,7 +233,8 @@ describe("the report of a node's addresses, on a real API server", { timeout: 12
       await namespace.run("ip", "tuntap", "add", "dev", "tap0", "mode", "tap");
       await untilReported(await startMarker(await namespace.wrapper(MONITOR)), []);
       const { bridges } = await cluster.admin.get(REPORTS, { name: "node-a" });
-      expect(bridges).toEqual([{ name: "br1", mtu: 1400, vlanFiltering: false }]);
+      const off = { vlanFiltering: false, spanningTree: false, hasAddress: false };
+      expect(bridges).toEqual([{ name: "br1", mtu: 1400, ...off, uplinks: [] }]);
     } finally {
       await namespace[Symbol.asyncDispose]();
     }

@@ -106,7 +106,7 @@ describe("the link monitor on the real kernel", () => {
   });
 
   it("prints how bridges are set when asked, at first and when that changes", async () => {
-    await node.ip("link", "add", "br1", "type", "bridge", "stp_state", "1");
+    await node.ip("link", "add", "br1", "up", "type", "bridge", "stp_state", "1");
     const { until } = bind(await monitor(["--bridges"]));
     const first = await until(synced);
     const br1 = first.find(named("link", "br1"));
