@@ -8,7 +8,6 @@ import { RESOURCES } from "../../src/kube/client/resource.ts";
 import { renderEverything } from "../../src/operator/components/registry.ts";
 import { DEFAULT_SETTINGS } from "../../src/operator/config/settings.ts";
 import { key, type MarkedNode, MarkerBed, USER } from "../bridge-marker/marker-bed.ts";
-import { startControlPlane } from "../cluster/control-plane/control-plane.ts";
 import { makeRunDirectory } from "../cluster/run-directory.ts";
 import { AuditLog } from "../support/audit-log.ts";
 import { megabytesOf } from "../support/process-usage.ts";
@@ -31,7 +30,7 @@ export class MarkerBenchBed implements AsyncDisposable {
     const audit = await AuditLog.in(directory, { users: [`system:serviceaccount:default:${USER}`] });
     const { apiServerArguments } = audit;
     await using started = new AsyncDisposableStack();
-    const bed = started.use(await MarkerBed.start(await startControlPlane({ apiServerArguments })));
+    const bed = started.use(await MarkerBed.start({ apiServerArguments }));
     const program = join(tree, entryPoint("bridge-marker"));
     const node = started.use(
       await bed.node({ nodeOptions: nodeFlags(), env: IMAGE_ENV, program, account: await bed.account() }),

@@ -10,9 +10,12 @@ import { type KubeObject, RESOURCES } from "../../src/kube/client/resource.ts";
 import { credentialsFromKubeconfig } from "../../src/kube/credentials/credentials.ts";
 import { renderEverything } from "../../src/operator/components/registry.ts";
 import { DEFAULT_SETTINGS } from "../../src/operator/config/settings.ts";
-import type { OwnControlPlane } from "../cluster/control-plane/own-control-plane.ts";
+import {
+  type ControlPlane,
+  type ControlPlaneOptions,
+  startControlPlane,
+} from "../cluster/control-plane/control-plane.ts";
 import { type Account, issueToken, mountedAccount } from "../mac-pool/account.ts";
-import { borrowControlPlane } from "../support/borrowed-control-plane.ts";
 import { createAny } from "../support/create-any.ts";
 import { eventually } from "../support/eventually.ts";
 import { freePort } from "../support/free-port.ts";
@@ -23,7 +26,7 @@ import { ProductProcess, type ProductProcessOptions } from "../support/product-p
 import { bindClusterRole, user } from "../support/rights.ts";
 import { NetworkNamespace } from "./network-namespace.ts";
 
-export const WITHIN = { timeout: 60_000, interval: 100 };
+export const WITHIN = { timeout: 60_000, interval: 50 };
 const MONITOR = join(
   import.meta.dirname,
   "../../dist/cni",
@@ -47,14 +50,14 @@ export function markerRole(): KubeObject {
 
 /** One control plane for many markers. */
 export class MarkerBed implements AsyncDisposable {
-  readonly controlPlane: OwnControlPlane;
+  readonly controlPlane: ControlPlane;
   readonly admin: KubeClient;
   readonly config: ConfigKind;
   readonly #kubeconfig: string;
   readonly #reader: MetricsReader;
   #count = 0;
 
-  private constructor(controlPlane: OwnControlPlane, admin: KubeClient, kubeconfig: string, reader: MetricsReader) {
+  private constructor(controlPlane: ControlPlane, admin: KubeClient, kubeconfig: string, reader: MetricsReader) {
     this.controlPlane = controlPlane;
     this.admin = admin;
     this.config = new ConfigKind(admin);
@@ -62,9 +65,8 @@ export class MarkerBed implements AsyncDisposable {
     this.#reader = reader;
   }
 
-  /** `given`: where to make it; a borrowed one by default. Ends with the bed. */
-  static async start(given?: OwnControlPlane): Promise<MarkerBed> {
-    const controlPlane = given ?? (await borrowControlPlane());
+  static async start(options: ControlPlaneOptions = {}): Promise<MarkerBed> {
+    const controlPlane = await startControlPlane(options);
     const admin = new KubeClient({ credentials: await credentialsFromKubeconfig(controlPlane.kubeconfig) });
     await createAny(admin, markerRole());
     await createAny(admin, NODE_MACS_CRD);

@@ -8,12 +8,11 @@ import { denyingPolicy } from "../../src/operator/manifests/admission-policy.ts"
 import { scriptedMonitor, seenLink } from "../links/scripted-monitor.ts";
 import { createAny } from "../support/create-any.ts";
 import { eventually } from "../support/eventually.ts";
-import { share } from "../support/share.ts";
 import { EVENTS_PER_SECOND, linkStorm } from "./link-storm.ts";
 import { key, type MarkedNode, MarkerBed, markerRole, ROLE, USER, WITHIN } from "./marker-bed.ts";
 
 const AWAY_SECONDS = Number(process.env.API_SERVER_AWAY_SECONDS ?? 5);
-const STORM_SECONDS = Number(process.env.MARKER_STORM_SECONDS ?? share(5));
+const STORM_SECONDS = Number(process.env.MARKER_STORM_SECONDS ?? 5);
 /** A connection is cut, then refused. */
 const KINDS_OF_SILENCE = 3;
 /** What MIN_PATCH_INTERVAL_MS allows. */
@@ -174,10 +173,10 @@ describe("the bridge marker while something is wrong", () => {
     };
     await isTold();
     await isAlive();
-    await bed.controlPlane.pauseApiServer();
+    bed.controlPlane.pauseApiServer();
     await node.isDead("the API server does not answer");
     expect((await node.probe("readyz")).status).toBe(200);
-    await bed.controlPlane.resumeApiServer();
+    bed.controlPlane.resumeApiServer();
     await isTold();
     await node.isAlive();
   });

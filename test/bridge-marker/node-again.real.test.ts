@@ -3,7 +3,6 @@ import { NODE_MACS } from "../../src/api/kinds.ts";
 import type { NodeMACs } from "../../src/api/node-macs.ts";
 import { isNotFound } from "../../src/kube/client/api-error.ts";
 import { RESOURCES, type Resource } from "../../src/kube/client/resource.ts";
-import { startControlPlane } from "../cluster/control-plane/control-plane.ts";
 import { type ScriptedMonitor, scriptedMonitor, seenLink } from "../links/scripted-monitor.ts";
 import { eventually } from "../support/eventually.ts";
 import { type MarkedNode, MarkerBed } from "./marker-bed.ts";
@@ -20,9 +19,7 @@ describe("a node that is deleted and registered anew under its name", { timeout:
   let monitor: ScriptedMonitor;
 
   beforeAll(async () => {
-    bed = await MarkerBed.start(
-      await startControlPlane({ controllerManager: true, controllerManagerArguments: COLLECTOR }),
-    );
+    bed = await MarkerBed.start({ controllerManager: true, controllerManagerArguments: COLLECTOR });
     await bed.config.create({ linuxBridge: {} });
     monitor = await scriptedMonitor(bed.controlPlane.directory);
     await monitor.say("!beat 100", seenLink(2, ADDRESS.interface, "", ADDRESS.mac), { event: "synced" });

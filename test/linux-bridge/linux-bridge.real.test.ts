@@ -12,8 +12,7 @@ import { RESOURCES } from "../../src/kube/client/resource.ts";
 import { credentialsFromKubeconfig } from "../../src/kube/credentials/credentials.ts";
 import { ASK_WHO_MAY, READ_CONFIG, rule } from "../../src/operator/manifests/rbac.ts";
 import { runCommand } from "../cluster/command.ts";
-import type { OwnControlPlane } from "../cluster/control-plane/own-control-plane.ts";
-import { borrowControlPlane } from "../support/borrowed-control-plane.ts";
+import { type ControlPlane, startControlPlane } from "../cluster/control-plane/control-plane.ts";
 import { createAny } from "../support/create-any.ts";
 import { freePort } from "../support/free-port.ts";
 import { MetricsReader } from "../support/metrics-reader.ts";
@@ -41,7 +40,7 @@ const OWN_NODE = [
 ];
 
 describe("the CNI installer with real executables and a real API server", () => {
-  let controlPlane: OwnControlPlane;
+  let controlPlane: ControlPlane;
   let admin: KubeClient;
   let config: ConfigKind;
   let kubeconfig: string;
@@ -52,7 +51,7 @@ describe("the CNI installer with real executables and a real API server", () => 
   let reader: MetricsReader;
 
   beforeAll(async () => {
-    controlPlane = await borrowControlPlane();
+    controlPlane = await startControlPlane();
     admin = new KubeClient({ credentials: await credentialsFromKubeconfig(controlPlane.kubeconfig) });
     config = new ConfigKind(admin);
     await config.install();

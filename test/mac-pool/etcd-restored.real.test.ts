@@ -1,8 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { KubeObject } from "../../src/kube/client/resource.ts";
 import { KINDS } from "../../src/mac-pool/objects/kinds.ts";
-import type { OwnControlPlane } from "../cluster/control-plane/own-control-plane.ts";
-import { borrowControlPlane } from "../support/borrowed-control-plane.ts";
+import { type ControlPlane, startControlPlane } from "../cluster/control-plane/control-plane.ts";
 import { eventually } from "../support/eventually.ts";
 import { inFlight } from "../support/in-flight.ts";
 import { machine, macsOf } from "./machines.ts";
@@ -16,11 +15,11 @@ const IN_FLIGHT = 16;
 const LOST_WRITES = 400;
 
 describe("a MAC pool whose etcd is restored without new versions", { timeout: 600_000 }, () => {
-  let controlPlane: OwnControlPlane;
+  let controlPlane: ControlPlane;
   let fixture: PoolFixture;
 
   beforeAll(async () => {
-    controlPlane = await borrowControlPlane();
+    controlPlane = await startControlPlane();
     fixture = await PoolFixture.start({ controlPlane });
     for (const name of ["one", "two"]) await fixture.startReplica(name);
     await fixture.createPool("default", { ranges: [RANGE], quarantineSeconds: 0 });

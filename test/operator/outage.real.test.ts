@@ -1,8 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { RESOURCES } from "../../src/kube/client/resource.ts";
-import type { OwnControlPlane } from "../cluster/control-plane/own-control-plane.ts";
-import { borrowControlPlane } from "../support/borrowed-control-plane.ts";
+import { type ControlPlane, startControlPlane } from "../cluster/control-plane/control-plane.ts";
 import { InstalledOperator } from "./support/installed-operator.ts";
 
 const AWAY_MS = 20_000;
@@ -11,11 +10,11 @@ const REPAIRED_WITHIN = { timeout: 5_000, interval: 25 };
 const ROLE = { name: "bridge-marker-cr" };
 
 describe("an operator whose API server was away for longer than its lease lasts", () => {
-  let controlPlane: OwnControlPlane;
+  let controlPlane: ControlPlane;
   let cluster: InstalledOperator;
 
   beforeAll(async () => {
-    controlPlane = await borrowControlPlane();
+    controlPlane = await startControlPlane();
     cluster = await InstalledOperator.install({ controlPlane });
     cluster.start();
     await cluster.applyConfig({ linuxBridge: {} });

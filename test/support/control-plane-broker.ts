@@ -1,12 +1,10 @@
 /**
  * Lends control planes to test files. One file has a control plane at a time; when it ends, the state is put back. This
- * runs in the process that starts the workers. A worker asks on a socket, says there in a line what is to be done to the
- * control plane, and gives it back by closing the socket.
+ * runs in the process that starts the workers. A worker asks on a socket and gives the control plane back by closing it.
  */
 import { rm } from "node:fs/promises";
 import { createServer, type Server, type Socket } from "node:net";
 import { join } from "node:path";
-import { createInterface } from "node:readline";
 import type { KeyPair } from "../cluster/control-plane/authority.ts";
 import { type ControlPlane, startControlPlane } from "../cluster/control-plane/control-plane.ts";
 import { EtcdState } from "../cluster/control-plane/etcd-state.ts";
@@ -19,27 +17,10 @@ export type Offer =
       readonly etcdUrl: string;
       readonly kubectlPath: string;
       readonly authority: KeyPair;
-      readonly tokenKey: string;
       /** What its start took. */
       readonly startMs: number;
     }
   | { readonly error: string };
-
-/** What a borrower can have done to its control plane. */
-export const DEEDS = [
-  "killApiServer",
-  "restartApiServer",
-  "pauseApiServer",
-  "resumeApiServer",
-  "saveEtcd",
-  "restoreEtcd",
-] as const satisfies readonly (keyof ControlPlane)[];
-export type Deed = (typeof DEEDS)[number];
-
-/** The answer to a deed. */
-export interface Outcome {
-  readonly error?: string;
-}
 
 interface Standing {
   readonly controlPlane: ControlPlane;
@@ -87,18 +68,11 @@ export class ControlPlaneBroker implements AsyncDisposable {
     const closed = new Promise<void>((resolve) => socket.once("close", () => resolve()));
     try {
       const standing = await (this.#idle.shift() ?? this.#start());
-      let done = Promise.resolve();
-      createInterface({ input: socket }).on("line", (line) => {
-        done = done.then(async () => {
-          socket.write(`${JSON.stringify(await outcomeOf(standing.controlPlane, line as Deed))}\n`);
-        });
-      });
       socket.write(`${JSON.stringify(await offerOf(standing))}\n`);
       await closed;
-      await done;
       if (!this.#ended) this.#idle.push(this.#cleaned(standing));
     } catch (error) {
-      const offer: Offer = { error: textOf(error) };
+      const offer: Offer = { error: error instanceof Error ? error.message : String(error) };
       socket.end(`${JSON.stringify(offer)}\n`);
     }
   }
@@ -112,30 +86,17 @@ export class ControlPlaneBroker implements AsyncDisposable {
   }
 
   async #cleaned(standing: Standing): Promise<Standing> {
-    await standing.controlPlane.recover();
     await standing.state.restore();
     return standing;
   }
 }
 
-const textOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));
-
-async function outcomeOf(controlPlane: ControlPlane, deed: Deed): Promise<Outcome> {
-  try {
-    await controlPlane[deed]();
-    return {};
-  } catch (error) {
-    return { error: textOf(error) };
-  }
-}
-
 async function offerOf({ controlPlane, startMs }: Standing): Promise<Offer> {
-  const { url, etcdUrl, kubectlPath, authority, tokenKey } = controlPlane;
+  const { url, etcdUrl, kubectlPath, authority } = controlPlane;
   return {
     url,
     etcdUrl,
     kubectlPath,
-    tokenKey,
     startMs,
     authority: { cert: authority.certificate, key: await authority.privateKey() },
   };

@@ -11,7 +11,7 @@ import { join } from "node:path";
 import { controlPlaneTook } from "../../support/patience.ts";
 import { requireSetpriv } from "../requirements.ts";
 import { makeRunDirectory } from "../run-directory.ts";
-import { ADMIN_GROUP } from "./access.ts";
+import { ADMIN_GROUP, ControlPlaneAccess } from "./access.ts";
 import {
   apiServerArguments,
   CONTROLLER_MANAGER_USER,
@@ -27,7 +27,6 @@ import { Authority, type KeyPair, tokenKeys } from "./authority.ts";
 import { type Binaries, ensureBinaries } from "./binaries.ts";
 import { Component, throwUncaught } from "./component.ts";
 import { ownLoopbackAddress } from "./loopback.ts";
-import { OwnControlPlane } from "./own-control-plane.ts";
 import { waitUntil } from "./readiness.ts";
 
 /** Further arguments; the last of two equal ones counts. */
@@ -62,8 +61,6 @@ const GOGC = "600";
 const GOMEMLIMIT = "9GiB";
 const READY_DEADLINE_MS = 60_000;
 const MANAGERS = ["kube-controller-manager", "kube-scheduler"] as const;
-const PKI = "pki";
-const TOKEN_KEY = "tokens.key";
 
 export async function startControlPlane(options: ControlPlaneOptions = {}): Promise<ControlPlane> {
   requireSetpriv();
@@ -89,7 +86,7 @@ async function loopbackAddresses(): Promise<ControlPlaneAddresses> {
   return { address, port: API_SERVER_PORT, etcdAddress: address, etcdPort: ETCD_PORT, published: false };
 }
 
-export class ControlPlane extends OwnControlPlane {
+export class ControlPlane extends ControlPlaneAccess {
   readonly #options: ControlPlaneOptions;
   readonly #binaries: Binaries;
   readonly #addresses: ControlPlaneAddresses;
@@ -110,7 +107,6 @@ export class ControlPlane extends OwnControlPlane {
       kubectlPath: binaries.kubectl,
       directory,
       authority,
-      tokenKey: join(directory, PKI, TOKEN_KEY),
     });
     this.#options = options;
     this.#binaries = binaries;
@@ -142,38 +138,39 @@ export class ControlPlane extends OwnControlPlane {
     return pid;
   }
 
+  /** Kills the API server and leaves it dead, as a test of what survives that. */
   async killApiServer(): Promise<void> {
     await this.#components.get("kube-apiserver")?.[Symbol.asyncDispose]();
   }
 
-  async pauseApiServer(): Promise<void> {
+  /** SIGSTOP: its connections stay open, and nothing is answered. */
+  pauseApiServer(): void {
     this.#components.get("kube-apiserver")?.process.kill("SIGSTOP");
   }
 
-  async resumeApiServer(): Promise<void> {
+  resumeApiServer(): void {
     this.#components.get("kube-apiserver")?.process.kill("SIGCONT");
   }
 
-  /** After all that may have been done to it: it runs and answers. */
-  async recover(): Promise<void> {
-    await this.resumeApiServer();
-    if (this.#components.get("kube-apiserver")?.running !== true) await this.restartApiServer();
-  }
-
+  /** Kills the API server if it runs, starts it again and waits until it is ready. */
   async restartApiServer(): Promise<void> {
     await this.killApiServer();
     this.#launchApiServer();
     await this.#apiServerReady();
   }
 
+  /** Copies what etcd has stored, to be restored later. etcd is away meanwhile. */
   async saveEtcd(): Promise<void> {
     await this.#components.get("etcd")?.[Symbol.asyncDispose]();
-    await rm(this.#savedEtcd, { recursive: true, force: true });
     await cp(this.#files.etcd, this.#savedEtcd, { recursive: true });
     this.#launchEtcd();
     await this.#apiServerReady();
   }
 
+  /**
+   * Puts back what was saved, as an administrator does: the API server ends, etcd goes back, versions are given again. Managers
+   * are started anew.
+   */
   async restoreEtcd(): Promise<void> {
     for (const name of MANAGERS) await this.#components.get(name)?.[Symbol.asyncDispose]();
     await this.killApiServer();
@@ -192,7 +189,7 @@ export class ControlPlane extends OwnControlPlane {
   }
 
   get #pki(): string {
-    return join(this.directory, PKI);
+    return join(this.directory, "pki");
   }
 
   get #files(): { pki: string; etcd: string } {
@@ -210,7 +207,7 @@ export class ControlPlane extends OwnControlPlane {
     await Promise.all([
       write("ca.crt", authority.certificate),
       write("ca.key", await authority.privateKey()),
-      write(TOKEN_KEY, tokens.privateKey),
+      write("tokens.key", tokens.privateKey),
       write("tokens.pub", tokens.publicKey),
       writePair(
         "apiserver",

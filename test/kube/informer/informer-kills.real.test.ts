@@ -5,10 +5,8 @@ import type { ConfigMap } from "../../../src/kube/client/built-in-kinds.ts";
 import { KubeClient } from "../../../src/kube/client/client.ts";
 import { RESOURCES } from "../../../src/kube/client/resource.ts";
 import { Informer } from "../../../src/kube/informer/informer.ts";
-import type { OwnControlPlane } from "../../cluster/control-plane/own-control-plane.ts";
-import { borrowControlPlane } from "../../support/borrowed-control-plane.ts";
+import { type ControlPlane, startControlPlane } from "../../cluster/control-plane/control-plane.ts";
 import { eventually } from "../../support/eventually.ts";
-import { share } from "../../support/share.ts";
 import { type Fault, Front } from "../conformance/front.ts";
 import { realBackend } from "../conformance/real-backend.ts";
 import { adminClient } from "../support/real-api-server.ts";
@@ -16,18 +14,18 @@ import { describeObject, Story } from "../support/story.ts";
 
 const { configMaps } = RESOURCES;
 const namespace = "default";
-/** KUBE_KILLS=20 for a whole proof; each costs some seconds of starting the API server. */
-const KILLS = Number(process.env.KUBE_KILLS ?? share(3));
+/** 20 for a whole proof; each costs some seconds of starting the API server. */
+const KILLS = Number(process.env.KUBE_KILLS ?? 3);
 /** More than the connection's own buffers hold. */
 const UNREAD_BYTES = 10_000_000;
 const SELECTION = { namespace, labelSelector: "suite=kills" };
 
-let controlPlane: OwnControlPlane;
+let controlPlane: ControlPlane;
 let client: KubeClient;
 let stop: AbortController;
 
 beforeAll(async () => {
-  controlPlane = await borrowControlPlane();
+  controlPlane = await startControlPlane();
   client = await adminClient(controlPlane);
 });
 
@@ -192,7 +190,8 @@ async function compact(): Promise<void> {
 }
 
 async function etcd(path: string, body: object): Promise<Record<string, unknown>> {
-  const answer = await fetch(`${controlPlane.etcdUrl}${path}`, { method: "POST", body: JSON.stringify(body) });
+  const { hostname } = new URL(controlPlane.url);
+  const answer = await fetch(`http://${hostname}:2379${path}`, { method: "POST", body: JSON.stringify(body) });
   expect(answer.status).toBe(200);
   return (await answer.json()) as Record<string, unknown>;
 }

@@ -2,15 +2,14 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } fr
 import type { KubeClient } from "../../../src/kube/client/client.ts";
 import { RESOURCES } from "../../../src/kube/client/resource.ts";
 import { LeaderElector } from "../../../src/kube/leader/leader-election.ts";
-import type { OwnControlPlane } from "../../cluster/control-plane/own-control-plane.ts";
-import { borrowControlPlane } from "../../support/borrowed-control-plane.ts";
+import { type ControlPlane, startControlPlane } from "../../cluster/control-plane/control-plane.ts";
 import { eventually } from "../../support/eventually.ts";
 import { adminClient } from "../support/real-api-server.ts";
 
 const namespace = "default";
 const TIMES = { leaseDurationMs: 3_000, renewDeadlineMs: 2_000, retryPeriodMs: 200 };
 
-let controlPlane: OwnControlPlane;
+let controlPlane: ControlPlane;
 let client: KubeClient;
 let candidates: Candidate[];
 let leases = 0;
@@ -37,7 +36,7 @@ class Candidate {
 }
 
 beforeAll(async () => {
-  controlPlane = await borrowControlPlane();
+  controlPlane = await startControlPlane();
   client = await adminClient(controlPlane);
 });
 

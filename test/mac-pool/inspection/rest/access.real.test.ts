@@ -1,11 +1,12 @@
 import { createPrivateKey, sign } from "node:crypto";
 import { readFile } from "node:fs/promises";
+import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { type KubeObject, RESOURCES } from "../../../../src/kube/client/resource.ts";
 import { OPERATIONS } from "../../../../src/mac-pool/inspection/rest/operations.ts";
 import { KINDS } from "../../../../src/mac-pool/objects/kinds.ts";
 import { Authority } from "../../../cluster/control-plane/authority.ts";
-import { borrowControlPlane } from "../../../support/borrowed-control-plane.ts";
+import { startControlPlane } from "../../../cluster/control-plane/control-plane.ts";
 import { eventually } from "../../../support/eventually.ts";
 import * as rights from "../../../support/rights.ts";
 import { issueToken } from "../../account.ts";
@@ -31,14 +32,11 @@ const MATRIX = [
 
 describe("who may ask what, on a real API server", () => {
   let fixture: PoolFixture;
-  let tokenKey: string;
   let vm: KubeObject;
   const senders = new Map<string, Sender>();
 
   beforeAll(async () => {
-    const controlPlane = await borrowControlPlane();
-    const { authority } = controlPlane;
-    tokenKey = controlPlane.tokenKey;
+    const controlPlane = await startControlPlane();
     fixture = await PoolFixture.start({ controlPlane });
     await fixture.startReplica("one");
     await fixture.createPool("default", { ranges: [{ start: "02:5d:1c:00:00:00", end: "02:5d:1c:00:00:ff" }] });
@@ -61,8 +59,8 @@ describe("who may ask what, on a real API server", () => {
       ["a viewer of the namespace", { token: await account("tenant", "kubemacpool-view", "default") }],
       ["a viewer of the cluster", { token: viewer }],
       ["an administrator", { token: await account("admin", "cluster-admin", "cluster") }],
-      ["an administrator's certificate", { pair: await authority.issue(admins) }],
-      ["a certificate without rights", { pair: await authority.issue(strangers) }],
+      ["an administrator's certificate", { pair: await controlPlane.authority.issue(admins) }],
+      ["a certificate without rights", { pair: await controlPlane.authority.issue(strangers) }],
       ["a certificate of another authority", { pair: await foreign.issue(admins) }],
     ] as const) {
       senders.set(name, sender);
@@ -91,7 +89,7 @@ describe("who may ask what, on a real API server", () => {
     const [, payload = ""] = token.split(".");
     const claims = JSON.parse(Buffer.from(payload, "base64url").toString());
     const now = Math.floor(Date.now() / 1000);
-    const key = createPrivateKey(await readFile(tokenKey));
+    const key = createPrivateKey(await readFile(join(fixture.controlPlane.directory, "pki", "tokens.key")));
     const isElliptic = key.asymmetricKeyType === "ec";
     const encode = (part: object): string => Buffer.from(JSON.stringify(part)).toString("base64url");
     const times = { iat: now - 7_200, nbf: now - 7_200, exp: now - 3_600 };
