@@ -3,14 +3,13 @@
 import { z } from "zod";
 import { celRules } from "./cel.ts";
 import { UNUSABLE_NETWORKS } from "./injection-settings.ts";
+import { LABEL_PATTERN, MAX_LABEL } from "./legal-names.ts";
 import { NAD_LINTS } from "./nad-lint-setting.ts";
 
-export const NAMESPACE_PATTERN = "^[a-z0-9]([-a-z0-9]*[a-z0-9])?$";
 export const namespaceText = (found: string): string =>
   `globalNamespaces has to hold names of namespaces, found "${found}"`;
 
 const MAX_GLOBAL_NAMESPACES = 64;
-const MAX_NAMESPACE_CHARS = 63;
 
 export const injectionSettings = {
   unusableNetworks: z
@@ -31,10 +30,10 @@ export const injectionSettings = {
     .array(
       z
         .string()
-        .max(MAX_NAMESPACE_CHARS)
+        .max(MAX_LABEL)
         .meta(
           celRules({
-            rule: `self.matches('${NAMESPACE_PATTERN}')`,
+            rule: `self.matches('${LABEL_PATTERN}')`,
             messageExpression: `'${namespaceText("' + self + '")}'`,
             message: namespaceText(".."),
           }),

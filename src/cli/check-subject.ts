@@ -1,4 +1,5 @@
 import { VIRTUAL_MACHINE_INSTANCES, VIRTUAL_MACHINES } from "../api/kinds.ts";
+import { isNamespaceName } from "../api/legal-names.ts";
 import { type KubeObject, RESOURCES } from "../kube/client/resource.ts";
 import type { Manifest } from "./manifests.ts";
 import { type Network, networkIn } from "./networks.ts";
@@ -28,7 +29,6 @@ const REVIEWED = [
 
 /** As Kubernetes names versions. Anything else must not get into the path of a request. */
 const VERSION = /^v\d{1,3}((alpha|beta)\d{1,3})?$/;
-const NAMESPACE = /^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$/;
 
 /** Undefined for an object of another kind. */
 export function checkSubject(manifest: Manifest, defaultNamespace: string): CheckSubject | undefined {
@@ -59,7 +59,7 @@ export function checkSubject(manifest: Manifest, defaultNamespace: string): Chec
 }
 
 function faultOf({ object, namespace }: Pick<CheckSubject, "object" | "namespace">): string | undefined {
-  if (!NAMESPACE.test(namespace)) {
+  if (!isNamespaceName(namespace)) {
     return `${JSON.stringify(namespace)} can't be the name of a namespace. Write small letters, digits and "-".`;
   }
   try {

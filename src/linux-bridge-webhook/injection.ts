@@ -1,7 +1,7 @@
+import { isLabelKey, isLabelValue, isResourceName } from "../api/legal-names.ts";
 import { INJECTED_ANNOTATION, NAD_NODE_SELECTOR_ANNOTATION, NAD_RESOURCE_NAME_ANNOTATION } from "../api/names.ts";
 import { type JsonPatchOp, jsonPointer } from "../kube/client/json-patch.ts";
 import { parseObject } from "../kube/json-path.ts";
-import { isLabelKey, isLabelValue, isResourceName } from "./legal-names.ts";
 
 /**
  * Resources and node labels for a pod's networks. Each NetworkAttachmentDefinition names a node resource. The first

@@ -1,5 +1,6 @@
 import type { Registry } from "prom-client";
 import { NETWORK_ATTACHMENT_DEFINITIONS } from "../api/kinds.ts";
+import { isNamespaceName, isObjectName } from "../api/legal-names.ts";
 import { NAD_NODE_SELECTOR_ANNOTATION, NAD_RESOURCE_NAME_ANNOTATION } from "../api/names.ts";
 import { isNotFound } from "../kube/client/api-error.ts";
 import type { KubeClient } from "../kube/client/client.ts";
@@ -10,7 +11,6 @@ import type { Log } from "../kube/log.ts";
 import { shortText } from "../kube/short-text.ts";
 import { segmentOfConfig } from "../nad-lint/segment.ts";
 import { FairLimiter, type FairLimits } from "./fair-limiter.ts";
-import { isNamespaceName, isObjectName } from "./legal-names.ts";
 
 /** Names one NetworkAttachmentDefinition. */
 export interface NetworkRef {

@@ -1,9 +1,9 @@
 import type { UnusableNetworks } from "../api/injection-settings.ts";
+import { isNamespaceName, isObjectName } from "../api/legal-names.ts";
 import { NETWORKS_ANNOTATION } from "../api/names.ts";
 import type { AdmissionAnswer, AdmissionRequest, Review } from "../kube/server/admission-server.ts";
 import { shortText } from "../kube/short-text.ts";
 import { type Attachment, type InjectablePod, planInjection } from "./injection.ts";
-import { isNamespaceName, isObjectName } from "./legal-names.ts";
 import type { NetworkLookup, NetworkLookups } from "./network-catalog.ts";
 import {
   MULTUS_NAMESPACE,

@@ -1,5 +1,6 @@
 import { bridgeResource } from "../../api/bridge-resource.ts";
 import { NETWORK_ATTACHMENT_DEFINITIONS } from "../../api/kinds.ts";
+import { isNamespaceName, isObjectName, MAX_LABEL, MAX_SUBDOMAIN } from "../../api/legal-names.ts";
 import { isForbidden } from "../../kube/client/api-error.ts";
 import { objectYaml } from "../../kube/client/object-yaml.ts";
 import { lintNetwork } from "../../nad-lint/lint.ts";
@@ -53,21 +54,20 @@ function printed({ options: { output } }: CommandLine, manifest: ReturnType<type
   return objectYaml(manifest, { lineWidth: 0 });
 }
 
-const LABEL = /^[a-z0-9]([-a-z0-9]*[a-z0-9])?$/;
-const [MAX_NAME, MAX_LABEL, MAX_BRIDGE] = [253, 63, 15];
+const MAX_BRIDGE = 15;
 const [MIN_MTU, MAX_MTU] = [68, 65_535];
 const MAX_VLAN = 4094;
 
 function requestOf(line: CommandLine): NetworkRequest {
   const name = oneArgument(line, "the name of the network");
-  if (name.length > MAX_NAME || !name.split(".").every((label) => LABEL.test(label))) {
+  if (!isObjectName(name)) {
     throw new UsageError(
-      `${JSON.stringify(name)} can't be the name of a network: write at most ${MAX_NAME} small letters, digits, "-" and "."`,
+      `${JSON.stringify(name)} can't be the name of a network: write at most ${MAX_SUBDOMAIN} small letters, digits, "-" and "."`,
     );
   }
   const { namespace, allNamespaces } = line.options;
   if (allNamespaces) throw new UsageError("new-network makes one network: write -n NAMESPACE in place of -A");
-  if (namespace !== undefined && (namespace.length > MAX_LABEL || !LABEL.test(namespace))) {
+  if (namespace !== undefined && !isNamespaceName(namespace)) {
     throw new UsageError(
       `${JSON.stringify(namespace)} can't be the name of a namespace: write at most ${MAX_LABEL} small letters, digits and "-"`,
     );

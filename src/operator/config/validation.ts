@@ -5,6 +5,7 @@
 
 import { MARKER_PATTERN, MARKER_PATTERN_TEXT } from "../../api/bridge-pattern.ts";
 import { formatGoDuration, parseGoDuration } from "../../api/go-duration.ts";
+import { isNamespaceName } from "../../api/legal-names.ts";
 import {
   CNI_BIN_DIR_PATTERN,
   CNI_BIN_DIR_TEXT,
@@ -15,7 +16,7 @@ import {
   TAKEN_NODE_PORT_TEXT,
   TAKEN_NODE_PORTS,
 } from "../../api/linux-bridge-config.ts";
-import { NAMESPACE_PATTERN, namespaceText } from "../../api/linux-bridge-webhook-config.ts";
+import { namespaceText } from "../../api/linux-bridge-webhook-config.ts";
 import { parseRange } from "../../api/mac-range.ts";
 import {
   CRI_SOCKET_PATTERN,
@@ -58,7 +59,6 @@ export function validateSpec(spec: unknown, facts: Facts): string[] {
 function linuxBridgeErrors(asked: LinuxBridge = {}): string[] {
   const { cniBinDir = "", bridgeMarkerHealthPort = 0, installerHealthPort = 0, healthProbeAddress } = asked;
   const isAddress = PROBE_ADDRESSES.some((known) => known === (healthProbeAddress ?? "Node"));
-  const isNamespace = new RegExp(NAMESPACE_PATTERN);
   const patterns = [...(asked.markerInclude ?? []), ...(asked.markerExclude ?? [])];
   const arePatterns = patterns.every((pattern) => new RegExp(MARKER_PATTERN).test(pattern));
   return [
@@ -68,7 +68,7 @@ function linuxBridgeErrors(asked: LinuxBridge = {}): string[] {
     ...(installerHealthPort !== 0 && installerHealthPort === bridgeMarkerHealthPort ? [SAME_HEALTH_PORT_TEXT] : []),
     ...(isAddress ? [] : [PROBE_ADDRESS_TEXT]),
     ...(arePatterns ? [] : [MARKER_PATTERN_TEXT]),
-    ...(asked.globalNamespaces ?? []).filter((name) => !isNamespace.test(name)).map(namespaceText),
+    ...(asked.globalNamespaces ?? []).filter((name) => !isNamespaceName(name)).map(namespaceText),
   ];
 }
 

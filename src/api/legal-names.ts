@@ -1,10 +1,11 @@
-/** What the API server accepts as a name, so that nothing that a NetworkAttachmentDefinition says can break a pod. */
+/** What the API server accepts as a name. */
 
-const LABEL = /^[a-z0-9]([-a-z0-9]*[a-z0-9])?$/;
+export const LABEL_PATTERN = "^[a-z0-9]([-a-z0-9]*[a-z0-9])?$";
+const LABEL = new RegExp(LABEL_PATTERN);
 const QUALIFIED_PART = /^[A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?$/;
 
-const MAX_SUBDOMAIN = 253;
-const MAX_LABEL = 63;
+export const MAX_SUBDOMAIN = 253;
+export const MAX_LABEL = 63;
 /** A quota counts the resource under a name with this before it, which has to be legal too. */
 const QUOTA_PREFIX = "requests.";
 
