@@ -1,5 +1,6 @@
 /** What the kernel says of bridges and their uplinks in other messages than those about links. */
 
+import { MAX_VLAN_RANGES } from "../../src/api/node-state.ts";
 import { formatIpPrefix } from "../cni/ip-address.ts";
 import { readAddress } from "../netlink/address.ts";
 import { rangesOf, readPortVlans } from "../netlink/bridge-vlan.ts";
@@ -9,9 +10,6 @@ import * as nl from "../netlink/rtnetlink.ts";
 
 /** Interfaces of these kinds lead out of the node; "" is a physical one. All others lead to pods and VMs. */
 const UPLINKS = ["", "bond", "team", "vlan"];
-
-/** The VLANs of an uplink with more ranges are not printed: there can be 2,047. */
-const MAX_RANGES = 32;
 
 export class BridgeDetails {
   /** Bridges, and what may be an uplink of one, by index, as they were last printed. */
@@ -82,7 +80,7 @@ export class BridgeDetails {
     const ranges = rangesOf(vlans.map(({ id }) => id));
     const untagged = vlans.find(({ pvid }) => pvid)?.id;
     return {
-      ...(ranges.length > MAX_RANGES
+      ...(ranges.length > MAX_VLAN_RANGES
         ? {}
         : { vlans: ranges.map(({ first, last }) => (first === last ? `${first}` : `${first}-${last}`)) }),
       ...(untagged === undefined ? {} : { untaggedVlan: untagged }),

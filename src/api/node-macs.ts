@@ -6,7 +6,8 @@
 import { z } from "zod";
 import { canonicalMac } from "./canonical-mac.ts";
 import { celRules } from "./cel.ts";
-import { MAX_NODE_BRIDGES, MAX_NODE_MACS, MAX_UPLINKS, MAX_VLAN_RANGES } from "./node-report.ts";
+import { MAX_NODE_BRIDGES, MAX_NODE_MACS, MAX_UPLINKS } from "./node-report.ts";
+import { MAX_VLAN_RANGES } from "./node-state.ts";
 import type { ObjectMeta } from "./object-meta.ts";
 
 /** What the kernel can hold: a bridge without ports takes any. */

@@ -9,9 +9,6 @@ export const MAX_NODE_BRIDGES = 128;
 /** Uplinks of one bridge: it has one, or several that the spanning tree protocol keeps apart. */
 export const MAX_UPLINKS = 4;
 
-/** Ranges of VLANs of one uplink. */
-export const MAX_VLAN_RANGES = 32;
-
 /** Refusals show the name to users: no node may put control characters into them. */
 export function shownInterface(name: string): string {
   return name.replace(/[^!-.0-~]/gu, "?");

@@ -13,9 +13,6 @@ const INTERFACES = "/sys/class/net";
 /** Kinds of rtnetlink that put physical interfaces together under one address. */
 const BONDS = ["bond", "team"];
 
-/** Ports of these kinds lead out of the node: physical ones, bonds, and VLANs of both. */
-const UPLINKS = ["", ...BONDS, "vlan"];
-
 export interface HostAddresses {
   readonly addresses: readonly NodeMac[];
   /** How many more the node has. */
@@ -52,7 +49,7 @@ export class NodeLinks extends LinkTable {
  */
 function publishedPart(link: Link, withPorts: boolean, isVirtual: (name: string) => boolean): Link | undefined {
   const { index, name, kind, mtu, details } = link;
-  const isUplink = UPLINKS.includes(kind) && link.master !== 0;
+  const isUplink = details?.carrier !== undefined;
   const master = withPorts || isUplink ? link.master : 0;
   const part = { index, name, kind, master, mac: "", permanentMac: undefined };
   if (kind === "bridge") return { ...part, mtu, vlanFiltering: link.vlanFiltering ?? false, details };
@@ -86,8 +83,8 @@ function bridgeSettings(links: readonly Link[], published: ReadonlySet<string>):
 
 function uplinksOf(ports: readonly Link[]): NodeUplink[] {
   return ports
-    .flatMap(({ name, kind, mtu, details }) => {
-      if (!UPLINKS.includes(kind) || mtu === undefined || details?.carrier === undefined) return [];
+    .flatMap(({ name, mtu, details }) => {
+      if (mtu === undefined || details?.carrier === undefined) return [];
       const { carrier, vlans, untaggedVlan } = details;
       return [
         {

@@ -32,7 +32,7 @@ interface LinkDetails {
   readonly spanningTree?: boolean;
   /** The node itself has an address on the bridge; addresses of link scope do not count. */
   readonly hasAddress?: boolean;
-  /** Of an uplink: the other end of its wire is up. */
+  /** Of an uplink, and always there then: the other end of its wire is up. */
   readonly carrier?: boolean | undefined;
   /** Of an uplink: its VLANs in ranges, such as "100-110"; absent where there are very many. */
   readonly vlans?: readonly string[] | undefined;
