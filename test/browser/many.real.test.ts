@@ -4,7 +4,6 @@ import { formatMac, type Mac } from "../../src/api/mac.ts";
 import { claimOf, FIRST, InspectionFixture, owner } from "../mac-pool/inspection/inspection-fixture.ts";
 import { manyClaims, manyMacs, refuseMany } from "../mac-pool/inspection/queries/many-claims.ts";
 import { InspectionServer } from "../mac-pool/inspection/rest/inspection-server.ts";
-import { LEFT_TO_CI } from "../support/share.ts";
 import {
   CHROMIUM,
   launchChromium,
@@ -44,7 +43,7 @@ const LOOKS = [
   { look: "4k", options: { viewport: { width: 3840, height: 2160 } } },
 ] as const;
 
-describe.skipIf(LEFT_TO_CI || CHROMIUM === undefined)("the page in a browser, with 100,000 claims", () => {
+describe.skipIf(CHROMIUM === undefined)("the page in a browser, with 100,000 claims", () => {
   let bed: InspectionFixture;
   let server: InspectionServer;
   let browser: Browser;

@@ -6,7 +6,6 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { PLUGINS } from "../../../cni-plugins/build/bundle.ts";
 import { IMAGE_NODE, IMAGE_PROCESSES, IMAGE_ROOT, pluginFolder } from "../../../src/api/image.ts";
 import { findArm64Emulator } from "../../cni-plugins/arm64-emulator.ts";
-import { LEFT_TO_CI } from "../../support/share.ts";
 import { buildOrReason, SIZE_BUDGET, type Unpacked, unpack } from "./built-image.ts";
 import { firstStart, pluginStart, run } from "./start.ts";
 
@@ -18,7 +17,7 @@ const EM_AARCH64 = 183;
 
 const emulator = findArm64Emulator();
 const folder = await mkdtemp(path.join(tmpdir(), "image-test-"));
-const { summary, reason } = LEFT_TO_CI ? { reason: "left to CI" } : await buildOrReason(folder, "arm64");
+const { summary, reason } = await buildOrReason(folder, "arm64");
 afterAll(() => rm(folder, { recursive: true, force: true }));
 
 describe.skipIf(reason !== undefined)("the image for arm64", { timeout: START_TIMEOUT_MS }, () => {

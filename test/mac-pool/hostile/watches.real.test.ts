@@ -7,7 +7,6 @@ import { RESOURCES } from "../../../src/kube/client/resource.ts";
 import { eventually } from "../../support/eventually.ts";
 import { inFlight } from "../../support/in-flight.ts";
 import { megabytesOf } from "../../support/process-usage.ts";
-import { LEFT_TO_CI } from "../../support/share.ts";
 import { PoolFixture } from "../pool-fixture.ts";
 import { viewerToken } from "../viewer-token.ts";
 import { Attacker } from "./attacker.ts";
@@ -23,7 +22,7 @@ const MOST_CHANGES = ROUNDS * REVIEWS * INTERFACES;
 const MAX_GROWTH_MB = 30;
 const ADDED = '"type":"ADDED"';
 
-describe.skipIf(LEFT_TO_CI)("a replica whose claims are watched with a thousand filters", () => {
+describe("a replica whose claims are watched with a thousand filters", () => {
   let fixture: PoolFixture;
   let pid: number;
   let token: string;

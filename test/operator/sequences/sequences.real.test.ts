@@ -1,16 +1,14 @@
 import { afterAll, beforeAll, describe, it } from "vitest";
-import { LEFT_TO_CI } from "../../support/share.ts";
 import { OperatorBed } from "../support/operator-bed.ts";
 import { runSequence } from "./sequence.ts";
 
 const { OPERATOR_SEQUENCES } = process.env;
 const COUNT = Number(OPERATOR_SEQUENCES ?? 20);
-const SKIPPED = LEFT_TO_CI && OPERATOR_SEQUENCES === undefined;
 /** The same histories each time. `npm run sequences` draws others. */
 const FIRST = Number(process.env.OPERATOR_SEED ?? 7_000);
 const SEEDS = Array.from({ length: COUNT }, (_, index) => FIRST + index);
 
-describe.skipIf(SKIPPED)("an operator in a random history of switches, faults and edits by others", () => {
+describe("an operator in a random history of switches, faults and edits by others", () => {
   let bed: OperatorBed;
 
   beforeAll(async () => {
