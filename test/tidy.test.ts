@@ -2,12 +2,12 @@ import { execFileSync } from "node:child_process";
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { basename, dirname, join, normalize } from "node:path";
 import { describe, expect, it } from "vitest";
+import { LEFT_TO_CI } from "./support/share.ts";
 
 /**
  * The house rules that a machine can read off the source: who may import whom, file names that say nothing, files that
  * grew past one noun. The layers are those of docs/architecture.md.
  */
-import { LEFT_TO_CI } from "./support/share.ts";
 
 const root = join(import.meta.dirname, "..");
 const MAX_LINES = 300;

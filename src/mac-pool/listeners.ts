@@ -71,7 +71,7 @@ export class Listeners implements Listener {
     const { self, credentials, tls, page } = options;
     const denials = new DenialLog(self.name, clock);
     const onDenied = denials.add.bind(denials);
-    routeWebhooks(this.#webhooks, { parts: admission, names, metrics, clock, onDenied });
+    routeWebhooks(this.#webhooks, { parts: admission, caches, names, metrics, clock, onDenied });
     this.#inspection = new HttpServer({
       ...options,
       ...INSPECTION_LIMITS,

@@ -120,6 +120,7 @@ async function pool(): Promise<number> {
   });
   routeWebhooks(server, {
     parts,
+    caches: { hasSynced: true, whenSynced: async () => {} },
     names: new OwnerRedaction({ isAllowed: no }, silentLog),
     metrics: new PoolMetrics(
       new Registry(),

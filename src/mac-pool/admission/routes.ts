@@ -11,6 +11,7 @@ import {
 import type { PostRoutes } from "../../kube/server/route-server.ts";
 import { describeObject } from "../claims/owner.ts";
 import type { Refusal } from "../claims/refusals.ts";
+import type { Caches } from "../cluster/caches.ts";
 import type { PoolMetrics } from "../metrics.ts";
 import { type AdmissionParts, type Decision, objectOfRequest } from "./decision.ts";
 import type { OwnerRedaction } from "./owner-redaction.ts";
@@ -24,6 +25,7 @@ const PATHS = {
 
 export interface WebhooksOptions {
   readonly parts: AdmissionParts;
+  readonly caches: Pick<Caches, "hasSynced" | "whenSynced">;
   readonly names: OwnerRedaction;
   readonly metrics: PoolMetrics;
   readonly clock: Clock;
@@ -31,8 +33,12 @@ export interface WebhooksOptions {
   readonly onDenied: (kind: OwnerKind, request: AdmissionRequest, refusal: Refusal) => void;
 }
 
-/** Serves the admission webhooks, counts what they decide and logs refusals. */
-export function routeWebhooks(routes: PostRoutes, { parts, names, metrics, clock, onDenied }: WebhooksOptions): void {
+/**
+ * Serves the admission webhooks, counts what they decide and logs refusals. A container that was started anew is still asked
+ * as one of the Service's: a review waits for its caches, because a replica that knows no pool would refuse every VM.
+ */
+export function routeWebhooks(routes: PostRoutes, options: WebhooksOptions): void {
+  const { parts, caches, names, metrics, clock, onDenied } = options;
   const log = new RateLimitedLog({ log: parts.log, clock, level: "info", about: "refusals" });
   for (const kind of OWNER_KINDS) {
     const path = PATHS[kind];
@@ -47,12 +53,14 @@ export function routeWebhooks(routes: PostRoutes, { parts, names, metrics, clock
       }
       return names.render(decision, request);
     };
-    const review: Review = (request, signal) => {
+    const decide: Review = (request, signal) => {
       const decision = REVIEWS[kind](request, parts, signal);
       return decision instanceof Promise
         ? decision.then((later) => decided(later, request))
         : decided(decision, request);
     };
+    const review: Review = (request, signal) =>
+      caches.hasSynced ? decide(request, signal) : caches.whenSynced(signal).then(() => decide(request, signal));
     routes.post(
       path,
       admissionHandler(review, (tookMs) => metrics.admitted(webhook, tookMs)),

@@ -9,11 +9,11 @@ import { systemClock } from "../../../src/kube/clock.ts";
 import { silentLog } from "../../../src/kube/log.ts";
 import type { PostHandler } from "../../../src/kube/server/route-server.ts";
 import { OwnerRedaction } from "../../../src/mac-pool/admission/owner-redaction.ts";
-import { routeWebhooks } from "../../../src/mac-pool/admission/routes.ts";
+import { routeWebhooks, type WebhooksOptions } from "../../../src/mac-pool/admission/routes.ts";
 import { PoolMetrics } from "../../../src/mac-pool/metrics.ts";
 import { share } from "../../support/share.ts";
 import { MemoryClaimStore } from "../memory-claim-store.ts";
-import { reviewParts, reviewRequest } from "./review-fixture.ts";
+import { reviewParts, reviewRequest, vm } from "./review-fixture.ts";
 
 /** Objects sent; the goal is 100,000, which takes ten seconds. */
 const OBJECTS = Number(process.env.FUZZ_OBJECTS ?? share(20_000));
@@ -82,8 +82,10 @@ const shaped = fc.record({
   ),
 });
 
+const FILLED = { hasSynced: true, whenSynced: async () => {} };
+
 /** The handlers as the server has them, metrics and log included. */
-function served(): (path: string, body: string) => Promise<unknown> {
+function served(caches: WebhooksOptions["caches"] = FILLED): (path: string, body: string) => Promise<unknown> {
   const handlers = new Map<string, PostHandler>();
   const routes = { post: (path: string, handler: PostHandler) => void handlers.set(path, handler) };
   const parts = reviewParts(new MemoryClaimStore(), "DenyRunning");
@@ -94,7 +96,7 @@ function served(): (path: string, body: string) => Promise<unknown> {
     () => false,
   );
   const names = new OwnerRedaction({ isAllowed: async () => false }, silentLog);
-  routeWebhooks(routes, { parts, names, metrics, clock: systemClock, onDenied: () => {} });
+  routeWebhooks(routes, { parts, caches, names, metrics, clock: systemClock, onDenied: () => {} });
   return (path, body) =>
     new Promise((resolve, reject) => {
       const raw = Object.assign(new EventEmitter(), { writableFinished: true }) as unknown as ServerResponse;
@@ -106,6 +108,25 @@ function served(): (path: string, body: string) => Promise<unknown> {
       handlers.get(path)?.({ body, search: "" }, { raw, send });
     });
 }
+
+describe("an object that is sent before the caches are filled", () => {
+  it("is judged when they are, and not refused for want of a pool", async () => {
+    const filled = Promise.withResolvers<void>();
+    const post = served({ hasSynced: false, whenSynced: () => filled.promise });
+    const request = reviewRequest("VirtualMachine", vm([{ name: "a" }]));
+    let answered = false;
+    const answer = post(
+      MAC_POOL_PATHS.virtualMachines,
+      JSON.stringify({ apiVersion: "admission.k8s.io/v1", kind: "AdmissionReview", request }),
+    ).finally(() => {
+      answered = true;
+    });
+    await new Promise(setImmediate);
+    expect(answered).toBe(false);
+    filled.resolve();
+    expect(JSON.parse(String(await answer)).response).toMatchObject({ allowed: true, patchType: "JSONPatch" });
+  });
+});
 
 describe("whatever object is sent", () => {
   it("is answered, and admitted as it is or refused with a reason", async () => {
