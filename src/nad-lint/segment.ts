@@ -12,10 +12,16 @@ export function segmentOf({ bridge, vlans }: BridgeConfig): string | undefined {
 }
 
 export function segmentOfConfig(config: string, name: string): string | undefined {
+  const bridge = bridgeOfConfig(config, name);
+  return bridge && segmentOf(bridge);
+}
+
+/** What the first bridge plugin of a configuration is told. Undefined where there is none of ours, or where it refuses. */
+export function bridgeOfConfig(config: string, name: string): BridgeConfig | undefined {
   const network = readNetworkConfig(config, name);
   for (const call of network.form === "plugins" ? network.calls : []) {
     const bridge = pluginOf(call) === "bridge" ? readPlugin(call, "bridge").bridge : undefined;
-    if (bridge !== undefined) return segmentOf(bridge);
+    if (bridge !== undefined) return bridge;
   }
   return undefined;
 }

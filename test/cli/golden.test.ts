@@ -171,7 +171,7 @@ describe("what kubectl macpool prints", () => {
     [["status"], { items: answers.pools, total: 2 }],
     [["list", "-A"], { items: answers.claims, total: 3 }],
     [["find", answers.FIRST], { items: [answers.claims[1]], total: 1 }],
-    [["explain", "web"], diagnosis.histories[0]],
+    [["explain", "web"], { ...diagnosis.histories[0], way: [] }],
     [["check", answers.FIRST], diagnosis.checks[1]],
     [["collisions", "-A"], { items: diagnosis.collisions, total: 1 }],
     [["denials", "-A"], { items: answers.denials, total: 2 }],

@@ -34,7 +34,8 @@ export function refusalOf({ status, body }: { readonly status: number; readonly 
   if (!isProblem(body)) return unavailableBecause(status, body);
   const problem = plain(body);
   if (status === 401) return new ServiceUnavailable(`it does not accept the token (${problem.detail})`, STRANGER);
-  return new CliError(sentenceOf(problem));
+  const cause = new ApiError({ status, reason: problem.code, message: problem.detail });
+  return new CliError(sentenceOf(problem), { cause });
 }
 
 /** `refusalOf` for answers, `ServiceUnavailable` for a connection error, and any other error as it is. */

@@ -1,14 +1,21 @@
 import { HOST_CONFLICT_ADVICE } from "../../api/host-interfaces.ts";
 import { OWNER_KINDS, type OwnerKind } from "../../api/mac-claim.ts";
+import { isForbidden } from "../../kube/client/api-error.ts";
 import type { HistoryEntryView } from "../../mac-pool/inspection/rest/views.ts";
+import { plain } from "../backends/plain-text.ts";
 import type { KnownHistory, KnownInterface, OwnerRef, PoolBackend } from "../backends/pool-backend.ts";
 import { hostText } from "../claim-text.ts";
-import type { CommandSpec } from "../command.ts";
+import type { CommandInput, CommandSpec } from "../command.ts";
 import { oneArgument, UsageError } from "../command-line.ts";
+import { CliError } from "../faults.ts";
 import { localTime, spanInWords } from "../quantities.ts";
 import { type Column, formatTable } from "../table.ts";
 import { painted, type Terminal, wrapped } from "../terminal.ts";
 import { formatViews, ownerNameOf } from "../views-text.ts";
+import type { RunningObjects } from "../way/fact-reader.ts";
+import type { Read } from "../way/facts.ts";
+import { describeWay, type Way } from "../way/way-text.ts";
+import { CLAIMS_HIDDEN, isThere, Ways } from "../way/ways.ts";
 
 /** From here on, what happened stands beside its time. */
 const WIDE_ENOUGH = 72;
@@ -25,9 +32,11 @@ const HELD_BY_OTHERS: readonly string[] = [
 export const explain: CommandSpec = {
   name: "explain",
   args: "VM",
-  summary: "the addresses of a VM or pod, and why it was refused",
+  summary: "what a VM or pod has, and why its network does not work",
   details: [
-    "VM is NAME, NAMESPACE/NAME or KIND/NAMESPACE/NAME with vm, vmi or pod. Ends with 1 where it was refused last.",
+    "VM is NAME, NAMESPACE/NAME or KIND/NAMESPACE/NAME with vm, vmi or pod.",
+    "Goes the way of each interface, from its request to its frames, up to the first thing that is wrong, and says what to do. " +
+      "What you may not see is no reason to stop. Ends with 1 where the VM or pod was refused last, or no pool knows it.",
   ],
   run: async (input) => {
     const { line, terminal, nowMs } = input;
@@ -37,22 +46,69 @@ export const explain: CommandSpec = {
       throw new UsageError("explain needs a namespace: write NAMESPACE/NAME, or -n in place of -A");
     }
     const refs = parseOwner(wanted, namespace ?? "");
-    const { owner, knowsRefusals } = await input.ask(async (backend) => ({
-      owner: await firstOf(refs, backend),
-      knowsRefusals: backend.knowsRefusals,
-    }));
-    if (owner === undefined) {
+    const { history, knowsRefusals, fault } = await askPool(refs, input);
+    const ways = await Ways.open(input);
+    const found = await findOwner(refs, history, ways);
+    if (found === undefined) {
+      if (fault !== undefined) throw fault;
       const what = `no VM, VMI or pod ${refs[0]?.namespace}/${refs[0]?.name} has an address`;
       const stderr = knowsRefusals
         ? `${what} or a refusal: correct its name or namespace`
         : `${what}; whether one was refused is not known without the service`;
       return { stdout: "", stderr, exitCode: 1 };
     }
-    const formatted = formatViews(line, owner, [ownerNameOf(owner)]);
-    const stdout = formatted ?? describe(owner, terminal, nowMs) + (knowsRefusals ? "" : UNKNOWN);
-    return { stdout, exitCode: refusalOf(owner) === undefined ? 0 : 1 };
+    const { owner, objects } = found;
+    const way = plain(owner.exists === false ? [] : await ways.of(owner, objects, history, knowsRefusals));
+    const formatted = formatViews(line, { ...owner, way }, [ownerNameOf(owner)]);
+    const stdout = formatted ?? describe(owner, way, terminal, nowMs) + (knowsRefusals ? "" : UNKNOWN);
+    const isKnown = "unknown" in history || history.value !== undefined;
+    return { stdout, exitCode: isKnown && refusalOf(owner) === undefined ? 0 : 1 };
   },
 };
+
+interface PoolAnswer {
+  readonly history: Read<KnownHistory>;
+  readonly knowsRefusals: boolean;
+  /** Why the user may not see it. */
+  readonly fault?: CliError;
+}
+
+async function askPool(refs: readonly OwnerRef[], input: CommandInput): Promise<PoolAnswer> {
+  let knowsRefusals = false;
+  const answer = input.ask((backend) => {
+    ({ knowsRefusals } = backend);
+    return firstOf(refs, backend);
+  });
+  try {
+    return { history: { value: await answer }, knowsRefusals };
+  } catch (error) {
+    if (!(error instanceof CliError && isForbidden(error.cause))) throw error;
+    return { history: { unknown: CLAIMS_HIDDEN }, knowsRefusals, fault: error };
+  }
+}
+
+/** What the pool knows, else the first object of that name that the user may see. */
+async function findOwner(
+  refs: readonly OwnerRef[],
+  history: Read<KnownHistory>,
+  ways: Ways,
+): Promise<{ readonly owner: KnownHistory; readonly objects: RunningObjects } | undefined> {
+  if ("value" in history && history.value !== undefined) {
+    return { owner: history.value, objects: await ways.objects(history.value) };
+  }
+  for (const ref of refs) {
+    const objects = await ways.objects(ref);
+    if (isThere(ref, objects)) return { owner: plain({ ...ref, ...withoutHistory(objects) }), objects };
+  }
+  return undefined;
+}
+
+function withoutHistory({ pod }: RunningObjects): Omit<KnownHistory, keyof OwnerRef> {
+  const known = { exists: true, interfaces: [], history: [], partial: [] };
+  if ("unknown" in pod) return { ...known, node: null };
+  const { metadata, spec } = pod.value ?? {};
+  return spec?.nodeName === undefined ? known : { ...known, node: spec.nodeName, pod: metadata?.name ?? "" };
+}
 
 async function firstOf(owners: readonly OwnerRef[], backend: PoolBackend): Promise<KnownHistory | undefined> {
   for (const owner of owners) {
@@ -67,7 +123,7 @@ function refusalOf({ history }: KnownHistory): HistoryEntryView | undefined {
   return history[0]?.what === "refused" ? history[0] : undefined;
 }
 
-function describe(owner: KnownHistory, terminal: Terminal, nowMs: number): string {
+function describe(owner: KnownHistory, way: readonly Way[], terminal: Terminal, nowMs: number): string {
   const { kind, namespace, name, exists, interfaces } = owner;
   const who = `${kind} ${namespace}/${name}`;
   const refusal = refusalOf(owner);
@@ -75,8 +131,9 @@ function describe(owner: KnownHistory, terminal: Terminal, nowMs: number): strin
   const state = stateOf(who, owner);
   return [
     refusal === undefined ? state : `${refused(who, refusal, terminal, nowMs)}${exists === false ? "" : `\n${state}`}`,
+    ...way.map((one) => describeWay(one, terminal)),
     ...(interfaces.length === 0 ? [] : [interfaceTable(interfaces, terminal)]),
-    ...hostTexts(interfaces, terminal),
+    ...hostTexts(notToldBy(way, interfaces), terminal),
     ...(events.length === 0 ? [] : [`History, newest first\n${history(events, terminal)}`]),
     ...(owner.partial.length === 0
       ? []
@@ -94,6 +151,12 @@ function stateOf(who: string, { exists, node, pod }: KnownHistory): string {
   return exists
     ? `${who} is not running\n`
     : `${who} is not running\nWhether it exists is not known without the service.\n`;
+}
+
+/** Interfaces whose way does not say whether a node has the address too. */
+function notToldBy(way: readonly Way[], interfaces: readonly KnownInterface[]): readonly KnownInterface[] {
+  const told = way.flatMap(({ steps }) => steps.filter(({ step }) => step === "alone").map(({ text }) => text));
+  return interfaces.filter(({ mac }) => !told.some((text) => text.includes(mac)));
 }
 
 /** About addresses that nodes have too. */

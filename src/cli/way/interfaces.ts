@@ -1,0 +1,61 @@
+import { formatMac, parseMac } from "../../api/mac.ts";
+import { NETWORKS_ANNOTATION } from "../../api/names.ts";
+import { parseNetworkSelection } from "../../api/network-selection.ts";
+import type { Pod } from "../../kube/client/built-in-kinds.ts";
+import type { KnownHistory } from "../backends/pool-backend.ts";
+import type { GuestSpec, NadRef } from "./facts.ts";
+
+/** The interfaces of an object, as the way begins with them. */
+export interface AskedInterface {
+  readonly name: string;
+  readonly mac: string | undefined;
+  readonly nad: NadRef | undefined;
+}
+
+/** The address in its one form; undefined for what is none. */
+export function addressIn(text: unknown): string | undefined {
+  const mac = typeof text === "string" ? parseMac(text) : undefined;
+  return mac === undefined ? undefined : formatMac(mac);
+}
+
+/** Of a VM or VMI; one that is being unplugged is left out. */
+export function interfacesOfGuest(spec: GuestSpec | undefined, namespace: string): AskedInterface[] {
+  const networks = listOf(spec?.networks);
+  return listOf(spec?.domain?.devices?.interfaces).flatMap(({ name, macAddress, state }) => {
+    if (typeof name !== "string" || state === "absent") return [];
+    const network: unknown = networks.find((one) => one.name === name)?.multus?.networkName;
+    const nad = typeof network === "string" ? nadRef(network, namespace) : undefined;
+    return { name, mac: addressIn(macAddress), nad };
+  });
+}
+
+export function interfacesOfPod({ metadata }: Pod, namespace: string): AskedInterface[] {
+  const selection = parseNetworkSelection(metadata.annotations?.[NETWORKS_ANNOTATION] ?? "");
+  if (!("elements" in selection)) return [];
+  return selection.elements.map((element) => ({
+    name: element.interface,
+    mac: addressIn(element.mac),
+    nad: { namespace: element.namespace || namespace, name: element.name },
+  }));
+}
+
+/** `multus blue`, `multus lab/blue`: a network of multus, as claims name it. */
+const MULTUS = /^multus (\S+)$/;
+
+/** As the pool knows them, for whom the object itself is out of reach. */
+export function interfacesOfHistory({ interfaces, namespace }: KnownHistory): AskedInterface[] {
+  return interfaces.map(({ interface: name, mac, network = "" }) => {
+    const [, nad] = MULTUS.exec(network) ?? [];
+    return { name, mac, nad: nad === undefined ? undefined : nadRef(nad, namespace) };
+  });
+}
+
+function nadRef(text: string, namespace: string): NadRef {
+  const slash = text.indexOf("/");
+  return slash < 0 ? { namespace, name: text } : { namespace: text.slice(0, slash), name: text.slice(slash + 1) };
+}
+
+/** KubeVirt's own schema is not known to be in force where the objects come from. */
+function listOf<T extends object>(value: readonly T[] | undefined): readonly T[] {
+  return Array.isArray(value) ? value.filter((one) => typeof one === "object" && one !== null) : [];
+}

@@ -1,0 +1,48 @@
+import { bridgeOfConfig } from "../../nad-lint/segment.ts";
+import type { NadRef, WayInterface } from "./facts.ts";
+
+/** What a network asks of a bridge of the node. */
+export interface NetworkOnBridge {
+  readonly nad: NadRef;
+  readonly bridge: string;
+  /** Ascending; empty where the network asks for none. The VLAN of untagged frames is the first. */
+  readonly vlans: readonly number[];
+  /** `VLAN 100`, `VLANs 100, 200-210`; empty where the network asks for none. */
+  readonly vlansText: string;
+  /** Absent: 1500, or that of the bridge if it is smaller. */
+  readonly mtu: number | "inherit" | undefined;
+  /** The network has a gateway, and so the plugin makes the bridge where it is missing. */
+  readonly makesBridge: boolean;
+}
+
+/** Undefined where the network is not known, or not one of our bridge plugin. */
+export function onBridge({ nad, network }: Pick<WayInterface, "nad" | "network">): NetworkOnBridge | undefined {
+  const { config, name = "" } = ("value" in network ? network.value : undefined) ?? {};
+  const read = config === undefined ? undefined : bridgeOfConfig(config, name);
+  if (nad === undefined || read === undefined) return undefined;
+  const { access = 0, trunk = [] } = read.vlans ?? {};
+  const vlans = access === 0 ? trunk : [access, ...trunk.filter((id) => id !== access)];
+  return {
+    nad,
+    bridge: read.bridge,
+    vlans,
+    vlansText: describeVlans(vlans),
+    mtu: read.mtu,
+    makesBridge: read.addressing?.gateway ?? false,
+  };
+}
+
+const MAX_RANGES = 6;
+
+export function describeVlans(vlans: readonly number[]): string {
+  if (vlans.length === 0) return "";
+  const ranges: [number, number][] = [];
+  for (const id of vlans) {
+    const last = ranges.at(-1);
+    if (last !== undefined && last[1] === id - 1) last[1] = id;
+    else ranges.push([id, id]);
+  }
+  const texts = ranges.map(([first, last]) => (first === last ? `${first}` : `${first}-${last}`));
+  const more = texts.length - MAX_RANGES;
+  return `VLAN${vlans.length > 1 ? "s" : ""} ${texts.slice(0, MAX_RANGES).join(", ")}${more > 0 ? " and more" : ""}`;
+}

@@ -1,0 +1,173 @@
+/**
+ * The way of one interface from the request to the frame. Pure: takes what was read, and tells each station up to the first
+ * where something is wrong. What is not known stops nothing.
+ */
+import { addressesIn, describeHosts, HOST_CONFLICT_ADVICE } from "../../api/host-interfaces.ts";
+import { parseMac } from "../../api/mac.ts";
+import type { KnownHistory } from "../backends/pool-backend.ts";
+import { lintNetworks } from "../networks.ts";
+import type { WayFacts, WayInterface } from "./facts.ts";
+import { kernelSteps } from "./kernel-steps.ts";
+import { type NetworkOnBridge, onBridge } from "./network-on-bridge.ts";
+import { attached, isFinished, scheduled } from "./pod-steps.ts";
+import { named, ok, quoted, type Step, unknown, wrong } from "./step.ts";
+
+export function wayOf(facts: WayFacts, nic: WayInterface): readonly Step[] {
+  const steps: Step[] = [];
+  for (const step of stations(facts, nic)) {
+    steps.push(step);
+    if (step.state === "wrong") break;
+  }
+  return steps;
+}
+
+function* stations(facts: WayFacts, nic: WayInterface): Generator<Step, void> {
+  yield accepted(facts, nic);
+  yield network(nic);
+  const bridged = onBridge(nic);
+  if (bridged !== undefined) yield bridge(facts, bridged);
+  yield scheduled(facts);
+  let frames: Step | undefined;
+  // Without a node, there is nothing to attach to. Where the pod is not visible, its node may still be known.
+  const node = nodeOf(facts);
+  if (node !== undefined && nic.nad !== undefined) {
+    const attachment = attached(facts, nic);
+    yield attachment;
+    if (bridged !== undefined) {
+      const { kernel, leaving } = kernelSteps(facts.reports, node, bridged);
+      yield kernel;
+      if (attachment.state === "ok") frames = leaving;
+    }
+  }
+  if (nic.mac !== undefined) yield alone(facts, nic.mac, nic.name);
+  if (frames !== undefined) yield frames;
+}
+
+/** Where it runs. */
+function nodeOf({ pod, history }: WayFacts): string | undefined {
+  if ("value" in pod) return isFinished(pod.value) ? undefined : pod.value?.spec?.nodeName;
+  return "value" in history ? (history.value?.node ?? undefined) : undefined;
+}
+
+function accepted({ history, owner }: WayFacts, { name, mac }: WayInterface): Step {
+  if ("unknown" in history) return unknown("accepted", `${mac ?? "no address"}; claims are ${history.unknown}`);
+  const refusal = refusalOf(history.value, name);
+  if (mac === undefined) {
+    if (refusal !== undefined) {
+      const { message, mac: asked } = refusal;
+      const remedy = `kubectl macpool ${asked === undefined ? "denials" : `find ${asked}`} shows more`;
+      return wrong("accepted", `refused: ${quoted(message)}`, remedy);
+    }
+    return unknown("accepted", "no address from a pool", askNamespaces(owner.namespace));
+  }
+  const later = refusal === undefined ? "" : "; its last change was refused";
+  const held = history.value?.interfaces.find((one) => one.interface === name && one.mac === mac);
+  if (held?.claim === undefined) {
+    return unknown("accepted", `${mac}, for which no pool has a claim${later}`, askNamespaces(owner.namespace));
+  }
+  return ok("accepted", `${mac}, ${[held.origin, held.phase].filter(Boolean).join(", ")}${later}`);
+}
+
+function askNamespaces(namespace: string): string {
+  return `kubectl macpool namespaces -n ${namespace} says whether a pool serves the namespace`;
+}
+
+/** The last thing that happened to the object, where that was a refusal that is about the interface or about no single one. */
+function refusalOf(history: KnownHistory | undefined, name: string) {
+  const [last] = history?.history ?? [];
+  return last?.what === "refused" && (last.interface ?? name) === name ? last : undefined;
+}
+
+function network({ nad, network }: WayInterface): Step {
+  if (nad === undefined) return ok("network", "the pod network, which needs no bridge of the node");
+  const name = quoted(`${nad.namespace}/${nad.name}`);
+  if ("unknown" in network) return unknown("network", `${name} is ${network.unknown}`);
+  if (network.value === undefined) {
+    const remedy = "Create it, or name one that exists as NAMESPACE/NAME.";
+    return wrong("network", `NetworkAttachmentDefinition ${name} does not exist: pods do not start`, remedy);
+  }
+  const [findings = []] = lintNetworks([network.value]);
+  const errors = findings.filter(({ severity }) => severity === "error");
+  const [error] = errors;
+  if (error !== undefined) {
+    const remedy = `Correct NetworkAttachmentDefinition ${name}, then start the VM or pod again.`;
+    return wrong("network", `${name}: ${quoted(error.message)}${more(errors.length)}`, remedy);
+  }
+  const warnings = findings.filter(({ severity }) => severity === "warning");
+  const [warning] = warnings;
+  const said = warning === undefined ? "" : `. Warning: ${quoted(warning.message)}${more(warnings.length)}`;
+  return ok("network", `${name}: ${describeNetwork({ nad, network })}${said}`);
+}
+
+const more = (count: number): string => (count > 1 ? ` (and ${count - 1} more: kubectl macpool lint)` : "");
+
+function describeNetwork(nic: Pick<WayInterface, "nad" | "network">): string {
+  const bridged = onBridge(nic);
+  if (bridged !== undefined) return [`bridge ${bridged.bridge}`, bridged.vlansText].filter(Boolean).join(", ");
+  const isOnNode = "value" in nic.network && nic.network.value?.config === "";
+  return isOnNode ? "its configuration is a file of each node" : "its plugin is not the bridge plugin";
+}
+
+function bridge(facts: WayFacts, { bridge, makesBridge, nad }: NetworkOnBridge): Step {
+  if (makesBridge) return ok("bridge", `the plugin makes ${bridge} on each node, because the network has a gateway`);
+  const nodes = publishedBridges(facts);
+  if ("unknown" in nodes) return unknown("bridge", `nodes are ${nodes.unknown}`);
+  const all = nodes.value ?? [];
+  const names = all.filter(({ bridges }) => bridges.includes(bridge)).map(({ name }) => name);
+  const count = `${names.length} of ${all.length} nodes ${names.length === 1 ? "has" : "have"} ${bridge}`;
+  if (names.length > 0) return ok("bridge", `${count}: ${named(names.sort())}`);
+  return wrong("bridge", count, `Make ${bridge} on a node, or correct "bridge" in ${nad.namespace}/${nad.name}.`);
+}
+
+/** The capacity of nodes says which bridges they publish, and so do their reports, for who may not list nodes. */
+function publishedBridges({ nodes, reports }: WayFacts): WayFacts["nodes"] {
+  if ("value" in nodes || "unknown" in reports) return nodes;
+  const value = (reports.value ?? []).flatMap(({ metadata: { name = "" }, bridges }) =>
+    bridges === undefined ? [] : [{ name, bridges: bridges.map((one) => one.name) }],
+  );
+  // A node that does not report its bridges may have it.
+  return value.length > 0 && value.length === reports.value?.length ? { value } : nodes;
+}
+
+function alone(facts: WayFacts, mac: string, name: string): Step {
+  const { owner, collisions, knowsRunning } = facts;
+  const hosts = hostsWith(facts, mac, name);
+  if ("value" in hosts && hosts.value !== undefined) {
+    return wrong("alone", `${mac} is also the address of ${hosts.value}`, HOST_CONFLICT_ADVICE);
+  }
+  if ("unknown" in collisions) return unknown("alone", `whether others have ${mac} is ${collisions.unknown}`);
+  const collision = collisions.value?.find((one) => one.mac === mac);
+  const others = (collision?.parties ?? []).filter((one) => !isSelf(one, owner));
+  const elsewhere = collision?.elsewhere ?? 0;
+  if (collision !== undefined && others.length + elsewhere > 0) {
+    const hidden = elsewhere === 0 ? [] : [`${elsewhere} in namespaces that you may not see`];
+    const who = named([...others.map((one) => `${one.kind} ${one.namespace}/${one.name}`), ...hidden]);
+    if (knowsRunning || others.some((one) => one.node !== undefined)) {
+      return wrong("alone", `${mac} is also in use by ${who}`, collision.advice);
+    }
+    return unknown("alone", `${mac} is also allocated to ${who}; whether that runs is not known without the service`);
+  }
+  if ("unknown" in hosts) return unknown("alone", `whether a node has ${mac} is ${hosts.unknown}`);
+  return ok("alone", `no other running object and no node has ${mac}`);
+}
+
+/** The interfaces of nodes that have the address too, in words. The pool is right about those that its policy passes over. */
+function hostsWith({ history, reports }: WayFacts, mac: string, name: string) {
+  const interfaces = ("value" in history ? history.value?.interfaces : undefined) ?? [];
+  const held = interfaces.find((one) => one.interface === name && one.mac === mac);
+  if (held !== undefined && held.hostAddress !== null) return { value: held.hostAddress };
+  if ("unknown" in reports) return reports;
+  if (!reports.value?.length) return { unknown: "not known: no node reports its addresses" };
+  const address = parseMac(mac);
+  const hosts = reports.value.flatMap((report) => {
+    const found = address === undefined ? undefined : addressesIn(report).get(address);
+    return found === undefined ? [] : [{ node: report.metadata.name ?? "", interface: found }];
+  });
+  return { value: hosts.length === 0 ? undefined : describeHosts(hosts) };
+}
+
+/** A VM, its instance and its launcher are one. */
+function isSelf(party: WayFacts["owner"], owner: WayFacts["owner"]): boolean {
+  const isSameSort = (party.kind === "Pod") === (owner.kind === "Pod");
+  return isSameSort && party.namespace === owner.namespace && party.name === owner.name;
+}

@@ -1,0 +1,111 @@
+import { isForbidden } from "../../kube/client/api-error.ts";
+import type { CollisionView } from "../../mac-pool/inspection/rest/views.ts";
+import type { KnownHistory, OwnerRef } from "../backends/pool-backend.ts";
+import type { CommandInput } from "../command.ts";
+import { CliError } from "../faults.ts";
+import { FactReader, notVisible, type RunningObjects } from "./fact-reader.ts";
+import type { Machine, Read, WayFacts, WayInterface } from "./facts.ts";
+import { type AskedInterface, interfacesOfGuest, interfacesOfHistory, interfacesOfPod } from "./interfaces.ts";
+import { quoted } from "./step.ts";
+import { wayOf } from "./way.ts";
+import type { Way } from "./way-text.ts";
+
+/** No pool serves an object with more interfaces. */
+const MAX_WAYS = 128;
+
+export const CLAIMS_HIDDEN = notVisible("list on macclaims");
+
+/** Reads what the ways of one object need, and tells them. */
+export class Ways {
+  readonly #input: CommandInput;
+  readonly #reader: FactReader;
+
+  private constructor(input: CommandInput, reader: FactReader) {
+    this.#input = input;
+    this.#reader = reader;
+  }
+
+  static async open(input: CommandInput): Promise<Ways> {
+    const { client } = await input.open();
+    return new Ways(input, new FactReader(client, input.line.options.requestTimeoutMs));
+  }
+
+  objects(owner: OwnerRef): Promise<RunningObjects> {
+    return this.#reader.objects(owner);
+  }
+
+  /** Of each interface; none where the object does not exist. */
+  async of(
+    owner: OwnerRef,
+    objects: RunningObjects,
+    history: Read<KnownHistory>,
+    knowsRunning: boolean,
+  ): Promise<readonly Way[]> {
+    const asked = interfacesOf(owner, objects, history).slice(0, MAX_WAYS);
+    if (asked.length === 0) return [];
+    const [nodes, reports, sandboxErrors, collisions, nics] = await Promise.all([
+      this.#reader.nodes(),
+      this.#reader.reports(),
+      this.#reader.sandboxErrors(objects.pod),
+      this.#collisions(owner.namespace),
+      Promise.all(asked.map((nic) => this.#withNetwork(nic))),
+    ]);
+    const facts: WayFacts = { owner, history, ...objects, nodes, reports, sandboxErrors, collisions, knowsRunning };
+    return nics.map((nic) => ({ interface: quoted(nic.name), steps: wayOf(facts, nic) }));
+  }
+
+  async #withNetwork(nic: AskedInterface): Promise<WayInterface> {
+    const network = nic.nad === undefined ? { value: undefined } : await this.#reader.network(nic.nad);
+    return { ...nic, network };
+  }
+
+  async #collisions(namespace: string): Promise<Read<readonly CollisionView[]>> {
+    const read = await readOfPool(this.#input.ask((backend) => backend.collisions(namespace)));
+    return "unknown" in read ? read : { value: read.value?.items };
+  }
+}
+
+/** What the pool answers, or why the user does not know it. */
+async function readOfPool<T>(answer: Promise<T>): Promise<Read<T>> {
+  try {
+    return { value: await answer };
+  } catch (error) {
+    if (!(error instanceof CliError)) throw error;
+    return { unknown: isForbidden(error.cause) ? CLAIMS_HIDDEN : `not known: ${quoted(error.message)}` };
+  }
+}
+
+/** As the object itself has them, with the addresses that the pool knows where it names none. */
+function interfacesOf(owner: OwnerRef, objects: RunningObjects, history: Read<KnownHistory>): AskedInterface[] {
+  const known = "value" in history && history.value !== undefined ? interfacesOfHistory(history.value) : [];
+  const itself = objectItself(owner, objects);
+  if (itself === undefined || "unknown" in itself) return known;
+  if (itself.value === undefined) return [];
+  const own = interfacesInObject(owner, objects);
+  return own.length === 0 ? known : own.map((nic) => ({ ...nic, mac: nic.mac ?? macOf(nic.name, known) }));
+}
+
+/** Whether the user sees that the object exists. */
+export function isThere(owner: OwnerRef, objects: RunningObjects): boolean {
+  const itself = objectItself(owner, objects);
+  return itself !== undefined && "value" in itself && itself.value !== undefined;
+}
+
+function objectItself({ kind }: OwnerRef, { machine, instance, pod }: RunningObjects): Read<unknown> | undefined {
+  if (kind === "Pod") return pod;
+  return kind === "VirtualMachine" ? machine : instance;
+}
+
+function interfacesInObject(
+  { kind, namespace }: OwnerRef,
+  { machine, instance, pod }: RunningObjects,
+): AskedInterface[] {
+  const valueIn = (read: Read<Machine> | undefined) => (read !== undefined && "value" in read ? read.value : undefined);
+  if (kind === "VirtualMachine") return interfacesOfGuest(valueIn(machine)?.spec?.template?.spec, namespace);
+  if (kind === "VirtualMachineInstance") return interfacesOfGuest(valueIn(instance)?.spec, namespace);
+  return "value" in pod && pod.value !== undefined ? interfacesOfPod(pod.value, namespace) : [];
+}
+
+function macOf(name: string, known: readonly AskedInterface[]): string | undefined {
+  return known.find((one) => one.name === name)?.mac;
+}

@@ -1,0 +1,252 @@
+import { readFile } from "node:fs/promises";
+import { join } from "node:path";
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { NETWORK_STATUS_ANNOTATION } from "../../src/api/names.ts";
+import type { KnownHistory, KnownInterface } from "../../src/cli/backends/pool-backend.ts";
+import type { Step } from "../../src/cli/way/step.ts";
+import type { Way } from "../../src/cli/way/way-text.ts";
+import { AGO } from "./support/answers.ts";
+import { CliBed } from "./support/cli-bed.ts";
+import { goldenPath, onEveryTerminal } from "./support/golden.ts";
+import { macpool, NARROW } from "./support/macpool.ts";
+import { type Answer, problem, type Script, status } from "./support/scripted-cluster.ts";
+import { ATTACHMENT, BRIDGE, HISTORY, MAC, networkOf, reportWith } from "./way/working-way.ts";
+
+const GREEN_MAC = "02:5d:1c:00:00:a4";
+const POD = "virt-launcher-web-x7k2p";
+
+/** Paths of the API server, and what is there. */
+type Objects = Readonly<Record<string, Answer>>;
+
+const there = (body: object): Answer => ({ body });
+const list = (...items: object[]): Answer => ({ body: { metadata: { resourceVersion: "1" }, items } });
+const FORBIDDEN = status(403, 'nodes is forbidden: User "t" cannot list resource "nodes"', "Forbidden");
+
+const NICS = { interfaces: [nic("net1", MAC), nic("net2", GREEN_MAC)] };
+const NETWORKS = [
+  { name: "net1", multus: { networkName: "blue" } },
+  { name: "net2", multus: { networkName: "lab/green" } },
+];
+
+function nic(name: string, macAddress: string) {
+  return { name, macAddress, bridge: {} };
+}
+
+function nad(name: string, config: object): Answer {
+  const network = { ...networkOf(config), name };
+  return there({
+    metadata: { name, namespace: "lab", annotations: network.annotations },
+    spec: { config: network.config },
+  });
+}
+
+const PODS = "/api/v1/namespaces/lab/pods";
+const KUBEVIRT = "/apis/kubevirt.io/v1/namespaces/lab";
+const NADS = "/apis/k8s.cni.cncf.io/v1/namespaces/lab/network-attachment-definitions";
+const EVENTS = "/api/v1/namespaces/lab/events";
+
+const launcher = (attachments: readonly object[]) => ({
+  metadata: {
+    name: POD,
+    namespace: "lab",
+    uid: "pod-1",
+    ownerReferences: [{ kind: "VirtualMachineInstance", name: "web", uid: "vmi-1" }],
+    annotations: attachments.length === 0 ? {} : { [NETWORK_STATUS_ANNOTATION]: JSON.stringify(attachments) },
+  },
+  spec: { nodeName: "node-a" },
+  status: { phase: attachments.length === 0 ? "Pending" : "Running" },
+});
+
+const node = (name: string, ...bridges: string[]) => ({
+  metadata: { name },
+  status: { capacity: Object.fromEntries(bridges.map((bridge) => [`bridge.network.kubevirt.io/${bridge}`, "1k"])) },
+});
+
+const WORKING: Objects = {
+  [`${KUBEVIRT}/virtualmachines/web`]: there({
+    metadata: { name: "web", namespace: "lab" },
+    spec: { template: { spec: { domain: { devices: NICS }, networks: NETWORKS } } },
+  }),
+  [`${KUBEVIRT}/virtualmachineinstances/web`]: there({ metadata: { name: "web", uid: "vmi-1" } }),
+  [PODS]: list(launcher([ATTACHMENT, { name: "lab/green", interface: "pod3d4e", mac: GREEN_MAC }])),
+  [`${NADS}/blue`]: nad("blue", { vlan: 100, requireVlanFiltering: true }),
+  [`${NADS}/green`]: nad("green", { vlan: 200 }),
+  [EVENTS]: list(),
+  "/api/v1/nodes": list(node("node-a", "br1"), node("node-b", "br1"), node("node-c")),
+};
+
+function knownNic(name: string, mac: string, network: string): KnownInterface {
+  return { ...(HISTORY.interfaces[0] as KnownInterface), interface: name, mac, network, since: AGO(120) };
+}
+
+const KNOWN: KnownHistory = {
+  ...HISTORY,
+  pod: POD,
+  interfaces: [knownNic("net1", MAC, "multus blue"), knownNic("net2", GREEN_MAC, "multus lab/green")],
+  history: [{ at: AGO(118), what: "bound", mac: MAC, interface: "net1", message: `${MAC} is bound` }],
+};
+
+function script(objects: Objects = {}, more: Script = {}): Script {
+  const all = { ...WORKING, ...objects };
+  return {
+    rest: service(KNOWN),
+    hosts: [reportWith([BRIDGE])],
+    other: (path) => all[path],
+    ...more,
+  };
+}
+
+/** What the pool's service says. */
+function service(known: KnownHistory): NonNullable<Script["rest"]> {
+  return (path) => {
+    if (path === `owners/${known.kind}/lab/${known.name}`) return there(known);
+    return path === "collisions" ? there({ items: [], total: 0 }) : undefined;
+  };
+}
+
+const { node: _node, pod: _pod, ...STOPPED } = KNOWN;
+
+describe("kubectl macpool explain", () => {
+  let bed: CliBed;
+  beforeEach(async () => {
+    bed = await CliBed.start();
+  });
+  afterEach(async () => {
+    await bed[Symbol.asyncDispose]();
+  });
+
+  const explained = async (using: Script): Promise<readonly Way[]> => {
+    const { stdout } = await bed.say(using, "explain", "lab/web", "-o", "json");
+    return (JSON.parse(stdout) as { readonly way: readonly Way[] }).way;
+  };
+  const last = async (objects: Objects): Promise<Step | undefined> =>
+    (await explained(script(objects)))[0]?.steps.at(-1);
+
+  it.each<readonly [string, Objects, Script]>([
+    ["explain-way", {}, {}],
+    [
+      "explain-way-stopped",
+      { [`${KUBEVIRT}/virtualmachineinstances/web`]: status(404, "not found"), [`${NADS}/green`]: status(404, "no") },
+      { rest: service(STOPPED) },
+    ],
+    ["explain-way-hidden", { [PODS]: FORBIDDEN, "/api/v1/nodes": FORBIDDEN, [`${NADS}/blue`]: FORBIDDEN }, {}],
+  ])("%s: on terminals of any width, with and without colour, and into a pipe", async (name, objects, more) => {
+    bed.cluster.script = script(objects, more);
+    const argv = ["explain", "web", "-n", "lab"];
+    const texts = await onEveryTerminal(argv, (terminal) => macpool(bed.kubeconfig, argv, { terminal }));
+    await expect(texts).toMatchFileSnapshot(goldenPath(name));
+  });
+
+  it("is in docs/cli.md as it is printed", async () => {
+    bed.cluster.script = script();
+    const command = "explain web -n lab";
+    const { stdout } = await macpool(bed.kubeconfig, command.split(" "), { terminal: NARROW });
+    const docs = await readFile(join(import.meta.dirname, "../../docs/cli.md"), "utf8");
+    expect(docs).toContain(`\`\`\`\n$ kubectl macpool ${command}\n${stdout}\`\`\`\n`);
+  });
+
+  it("prints the steps of each interface as JSON beside what the pool knows", async () => {
+    const { stdout, exitCode } = await bed.say(script(), "explain", "lab/web", "-o", "json");
+    const { way, ...known } = JSON.parse(stdout);
+    expect({ known, exitCode }).toEqual({ known: KNOWN, exitCode: 0 });
+    expect(way.map((one: Way) => [one.interface, one.steps.length])).toEqual([
+      ["net1", 8],
+      ["net2", 6],
+    ]);
+  });
+
+  it("repeats the newest error of the runtime, without what a terminal would obey", async () => {
+    const event = (message: string, lastTimestamp: string, uid = "pod-1") => ({
+      metadata: {},
+      reason: "FailedCreatePodSandBox",
+      involvedObject: { kind: "Pod", name: POD, uid },
+      message: `failed (add): [lab/web/1:blue]: ${message}`,
+      lastTimestamp,
+    });
+    const events = list(
+      event("older", AGO(60)),
+      event("\u001b[31mno bridge\n\u202ebr1", AGO(30)),
+      event("of another pod", AGO(1), "pod-0"),
+    );
+    expect(await last({ [PODS]: list(launcher([])), [EVENTS]: events })).toEqual({
+      step: "attached",
+      state: "wrong",
+      text: "\ufffd[31mno bridge \ufffdbr1",
+      remedy: `kubectl describe pod ${POD} shows each attempt.`,
+    });
+  });
+
+  it("follows the launcher on the node where the VMI runs, and none that has ended", async () => {
+    const on = (nodeName: string, name: string, phase = "Running") => {
+      const { metadata, ...pod } = launcher([ATTACHMENT]);
+      return { ...pod, metadata: { ...metadata, name }, spec: { nodeName }, status: { phase } };
+    };
+    const instance = there({ metadata: { name: "web", uid: "vmi-1" }, status: { nodeName: "node-b" } });
+    const [way] = await explained(
+      script({
+        [`${KUBEVIRT}/virtualmachineinstances/web`]: instance,
+        [PODS]: list(on("node-b", "ended", "Succeeded"), on("node-a", "target"), on("node-b", "source")),
+      }),
+    );
+    expect(way?.steps.find(({ step }) => step === "scheduled")?.text).toBe("pod source on node-b");
+  });
+
+  it("explains a pod by the networks that it asks for", async () => {
+    const { metadata, ...pod } = launcher([ATTACHMENT]);
+    const annotations = { ...metadata.annotations, "k8s.v1.cni.cncf.io/networks": `[{"name":"blue","mac":"${MAC}"}]` };
+    const objects = { [`${PODS}/web`]: there({ ...pod, metadata: { ...metadata, name: "web", annotations } }) };
+    const using = script(objects, { rest: service({ ...KNOWN, kind: "Pod" }) });
+    const { stdout } = await bed.say(using, "explain", "pod/lab/web", "-o", "json");
+    const [way] = JSON.parse(stdout).way;
+    expect([way.interface, way.steps.at(-1).text]).toEqual(["net1", "frames of VLAN 100 leave node-a by eno2"]);
+  });
+
+  it("goes the way of a VM that no pool knows, and ends with 1", async () => {
+    const unknown = { ...script(), rest: () => undefined };
+    const { stdout, exitCode } = await bed.say(unknown, "explain", "lab/web");
+    expect(exitCode).toBe(1);
+    expect(stdout).toMatch(
+      /^VirtualMachine lab\/web runs on node-a, pod virt-launcher-web-x7k2p\n\nnet1, from request /,
+    );
+    expect(stdout).toContain(`unknown  accepted   ${MAC}, for which no pool has a claim\n`);
+    expect(stdout).toContain("frames of VLAN 100 leave node-a by eno2");
+  });
+
+  it.each([
+    ["the service", { rest: () => problem(403, "FORBIDDEN", "User t may not read claims.") }],
+    ["the objects", { proxy: status(503, "away"), claims: FORBIDDEN, pools: FORBIDDEN }],
+  ] satisfies [string, Script][])("goes on where %s shows no claims", async (_, refusing) => {
+    const using = script({}, refusing);
+    const { stdout, exitCode } = await bed.say(using, "explain", "lab/web");
+    expect(exitCode).toBe(0);
+    expect(stdout).toContain(`unknown  accepted   ${MAC}; claims are not visible to you: needs list on macclaims\n`);
+    expect(stdout).toContain("frames of VLAN 100 leave node-a by eno2");
+    const nothing = await bed.say({ ...using, other: () => FORBIDDEN }, "explain", "lab/web");
+    expect(nothing).toMatchObject({ exitCode: 1, stdout: "", stderr: expect.stringContaining("error: ") });
+  });
+
+  it("bounds what somebody wrote into an object, and asks for no network with an impossible name", async () => {
+    const interfaces = [
+      null,
+      nic("x".repeat(1_000), MAC),
+      { name: 1 },
+      ...Array.from({ length: 200 }, () => nic("n", "")),
+    ];
+    const networks = [{ name: "x".repeat(1_000), multus: { networkName: `../${"y".repeat(1_000)}` } }];
+    const spec = { template: { spec: { domain: { devices: { interfaces } }, networks } } };
+    const way = await explained(
+      script({ [`${KUBEVIRT}/virtualmachines/web`]: there({ metadata: { name: "web", namespace: "lab" }, spec }) }),
+    );
+    expect(way).toHaveLength(128);
+    expect(way[0]?.interface).toMatch(/^x{297}\.\.\.$/);
+    expect(way[0]?.steps.at(-1)).toMatchObject({ step: "network", state: "wrong" });
+    expect(way[0]?.steps.at(-1)?.text).toMatch(/ \.\.\/y{294}\.\.\. does not exist: pods do not start$/);
+  });
+
+  it("goes on where a read fails for another reason", async () => {
+    const [way] = await explained(script({ "/api/v1/nodes": status(500, "etcd is\naway") }, { hosts: FORBIDDEN }));
+    expect(way?.steps.find(({ step }) => step === "bridge")).toMatchObject({
+      text: "nodes are not known: etcd is away",
+    });
+  });
+});
