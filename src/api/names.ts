@@ -47,6 +47,7 @@ export const LABEL_SCRAPED = "np.kubevirt.io/allow-prometheus-access";
 
 export const LINUX_BRIDGE_DAEMON_SET = "kube-cni-linux-bridge-plugin";
 export const LINUX_BRIDGE_WEBHOOK = "linux-bridge-webhook";
+/** What had the webhook's certificates before the operator kept them. */
 export const LINUX_BRIDGE_CERT_MANAGER = "linux-bridge-cert-manager";
 export const LINT_WEBHOOK = "lint-networks.linux-bridge.network.kubevirt.io";
 export const INJECTION_WEBHOOK = "inject-resources.linux-bridge.network.kubevirt.io";

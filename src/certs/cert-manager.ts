@@ -3,7 +3,8 @@
  * configurations. `plan.ts` decides the next step. This file watches those objects and writes.
  *
  * `src/certs` stands between `src/kube` and the products; any product may import it. A product's listener gets its
- * certificate from `tls-source.ts`, which needs nothing that makes certificates; the process `cert-manager` is `main.ts`.
+ * certificate from `tls-source.ts`, which needs nothing that makes certificates. The process `cert-manager` is `main.ts`; the
+ * operator's leader keeps those of linuxBridge itself.
  *
  * A Secret that somebody made immutable can't be renewed: it is deleted, and the operator creates it anew.
  *
@@ -39,14 +40,19 @@ import {
   trustedData,
 } from "./secret-data.ts";
 
-export interface CertManagerOptions {
+/** What is kept, by name. */
+export interface KeptCertificates {
+  readonly caSecret: string;
+  readonly servingSecret: string;
+  /** Service that the API server calls. */
+  readonly serviceName: string;
+  readonly webhookConfigurations: readonly WebhookConfigurationRef[];
+}
+
+export interface CertManagerOptions extends KeptCertificates {
   readonly client: KubeClient;
   /** Namespace of the Secrets and the Service. */
   readonly namespace: string;
-  readonly caSecret: string;
-  readonly servingSecret: string;
-  readonly serviceName: string;
-  readonly webhookConfigurations: readonly WebhookConfigurationRef[];
   readonly intervals: Intervals;
   readonly log: Log;
   readonly metrics: Registry;
@@ -74,7 +80,9 @@ export class CertManager {
   readonly #secrets: readonly Informer<Secret>[];
   readonly #configurations: readonly { ref: WebhookConfigurationRef; informer: Informer<WebhookConfiguration> }[];
   #waitingFor: string | undefined;
-  #ready = false;
+  /** Undefined until the first look at what is there. */
+  #ready: boolean | undefined;
+  #failure: string | undefined;
 
   constructor(options: CertManagerOptions) {
     const { client, namespace, log, metrics } = options;
@@ -92,7 +100,14 @@ export class CertManager {
 
   /** Whether the API server can call the webhooks, as far as certificates go. */
   get ready(): boolean {
-    return this.#ready;
+    return this.#ready === true;
+  }
+
+  /** Why it can't; undefined while it can, and until that is known. */
+  get obstacle(): string | undefined {
+    if (this.#ready !== false) return undefined;
+    if (this.#failure !== undefined) return this.#failure;
+    return this.#waitingFor === undefined ? "they are being made" : `waiting for ${this.#waitingFor}`;
   }
 
   /** Runs until the signal aborts. */
@@ -110,9 +125,12 @@ export class CertManager {
       informer.start(signal);
     }
     controller.enqueue(KEY);
-    await controller.run(signal);
-    forget();
-    this.#ready = false;
+    try {
+      await controller.run(signal);
+    } finally {
+      forget();
+      this.#ready = undefined;
+    }
   }
 
   async #reconcile(signal: AbortSignal): Promise<{ requeueAfterMs: number }> {
@@ -125,9 +143,11 @@ export class CertManager {
     }
     try {
       for (const action of plan.actions) await this.#act(action, nowMs, signal);
+      this.#failure = undefined;
     } catch (error) {
       // The decision was based on an old state. The watch will deliver the new one.
       if (isConflict(error) || isNotFound(error)) return { requeueAfterMs: AFTER_CONFLICT_MS };
+      this.#failure = error instanceof Error ? error.message : String(error);
       throw error;
     }
     const waitMs = plan.actions.length > 0 ? AFTER_WRITE_MS : plan.nextMs - nowMs;

@@ -1,8 +1,7 @@
 /**
  * The process of the Deployment `linux-bridge-webhook`: the pod webhook that requests node resources for a pod's
- * networks, and the lint of NetworkAttachmentDefinitions. Every replica serves. Its certificate comes from the Deployment
- * `linux-bridge-cert-manager`. The process does not need the MAC pool, which may be off. A product: imports `src/api`,
- * `src/kube`, `src/certs` and `src/nad-lint`.
+ * networks, and the lint of NetworkAttachmentDefinitions. Every replica serves. The operator keeps its certificate. The
+ * process does not need the MAC pool, which may be off. A product: imports `src/api`, `src/kube`, `src/certs` and `src/nad-lint`.
  */
 import { once } from "node:events";
 import { readInjectionSettings } from "../api/injection-settings.ts";

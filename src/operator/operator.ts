@@ -106,6 +106,7 @@ export class Operator {
         events.event(regarding, type, reason, message);
       },
       log,
+      metrics,
       onEnd: () => controller.enqueue(NETWORK_ADDONS_CONFIG_NAME),
     });
     let reconciledMs = Number.NEGATIVE_INFINITY;

@@ -8,9 +8,9 @@ import type { MACPool } from "../api/mac-pool.ts";
 import { DEFAULT_MAC_POOL } from "../api/names.ts";
 import type { NetworkAddonsConfig, NetworkAddonsConfigSpec } from "../api/network-addons-config.ts";
 import { isConflict, isNotFound } from "../kube/client/api-error.ts";
-import type { Log } from "../kube/log.ts";
 import { Applier, messageOf } from "./apply/applier.ts";
 import { ApplyPass } from "./apply/apply-pass.ts";
+import { CertificateKeeper, type CertificateKeeperOptions } from "./apply/certificate-keeper.ts";
 import { keyOf } from "./apply/inventory.ts";
 import { Remover } from "./apply/remover.ts";
 import { RepairBackoff } from "./apply/repair-backoff.ts";
@@ -39,10 +39,9 @@ import { nodeLayouts } from "./watch/node-layout.ts";
 import type { OtherOperator, OtherOperators } from "./watch/other-operators.ts";
 import { askPlatform, type PlatformFacts } from "./watch/platform.ts";
 
-export interface ReconcilerOptions extends ConfigWriterOptions {
+export interface ReconcilerOptions extends ConfigWriterOptions, CertificateKeeperOptions {
   /** From 0 to below 1. */
   readonly random: () => number;
-  readonly log: Log;
   readonly otherOperators: OtherOperators;
   /** Called when what went on behind a pass has ended. */
   readonly onEnd: () => void;
@@ -94,7 +93,7 @@ export class Reconciler {
   readonly #teardown: Teardown;
 
   constructor(options: ReconcilerOptions) {
-    const { client, clock, settings, view } = options;
+    const { client, clock, settings } = options;
     this.#options = options;
     const records = new Records(client, settings.operatorNamespace, clock);
     const backoff = new RepairBackoff(clock);
@@ -104,8 +103,8 @@ export class Reconciler {
     const events = new WarningEvents({ client, clock, log: options.log, maxAgeMs: settings.podTroubleDeadlineMs / 10 });
     const deadlineMs = settings.podTroubleDeadlineMs;
     const stranded = new StrandedPods({ client, events, clock, log: options.log, deadlineMs });
-    const { onEnd } = options;
-    this.#applyPass = new ApplyPass({ applier, remover, records, view, settings, events, stranded, clock, onEnd });
+    const keeper = new CertificateKeeper(options);
+    this.#applyPass = new ApplyPass({ ...options, applier, remover, records, keeper, events, stranded });
     this.#writer = new ConfigWriter(options);
     const gracePeriod = new ErrorGracePeriod(clock, deadlineMs);
     this.#gracePeriod = gracePeriod;

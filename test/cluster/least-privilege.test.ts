@@ -8,7 +8,6 @@ import {
   DEFAULT_NAMESPACE,
   DEFAULT_NETWORK_ANNOTATION,
   FORMER_FINALIZER,
-  LINUX_BRIDGE_CERT_MANAGER,
   LINUX_BRIDGE_WEBHOOK,
   MAC_POOL_CERT_MANAGER,
   NETWORK_ADDONS_CONFIG_NAME,
@@ -36,14 +35,7 @@ import { makeRunDirectory } from "./run-directory.ts";
 import { testPod } from "./test-pods.ts";
 import { macOf } from "./upgrade/admissions.ts";
 
-const ACCOUNTS = [
-  MANAGER_ACCOUNT,
-  MAC_POOL_CERT_MANAGER,
-  LINUX_BRIDGE_WEBHOOK,
-  LINUX_BRIDGE_CERT_MANAGER,
-  BRIDGE_MARKER,
-  "linux-bridge",
-];
+const ACCOUNTS = [MANAGER_ACCOUNT, MAC_POOL_CERT_MANAGER, LINUX_BRIDGE_WEBHOOK, BRIDGE_MARKER, "linux-bridge"];
 const MACHINES = VIRTUAL_MACHINES as Resource<VirtualMachine & KubeObject>;
 const INSTANCES = VIRTUAL_MACHINE_INSTANCES as Resource<VirtualMachineInstance & KubeObject>;
 /** So few that they are soon all given away. */
@@ -58,7 +50,6 @@ const ELSEWHERE: Readonly<Record<string, string>> = {
   [`${MANAGER_ACCOUNT}: patch events.events.k8s.io`]:
     "written when an event repeats after half a minute: test/kube/events",
   [`${MAC_POOL_CERT_MANAGER}: delete secrets`]: "a Secret that is immutable: test/certs",
-  [`${LINUX_BRIDGE_CERT_MANAGER}: delete secrets`]: "a Secret that is immutable: test/certs",
   [`${MANAGER_ACCOUNT}: get namespaces`]: "asked for one that the watch has not delivered yet: test/mac-pool/admission",
 };
 
@@ -159,7 +150,7 @@ describe("the rights of the components", { timeout: 300_000 }, () => {
 
   it("suffice to answer those who read metrics", async () => {
     const addresses = await metrics();
-    expect(addresses).toHaveLength(7);
+    expect(addresses).toHaveLength(6);
     const container = { image: DEFAULT_IMAGE, command: [IMAGE_NODE], args: ["-e", SCRAPE, ...addresses] };
     await apply(testPod({ name: "scraper", container, spec: { restartPolicy: "Never" } }));
     await eventually(

@@ -19,7 +19,6 @@ const RESTRICTED = {
 const WORKLOADS: Readonly<Record<string, object>> = {
   "cluster-network-addons-operator": {},
   "linux-bridge-webhook": {},
-  "linux-bridge-cert-manager": {},
   "kubemacpool-mac-controller-manager": {},
   "kubemacpool-cert-manager": {},
   "bridge-marker": { hostNetwork: true },

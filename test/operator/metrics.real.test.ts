@@ -4,7 +4,6 @@ import { join } from "node:path";
 import { connect, type SecureVersion, type TLSSocket } from "node:tls";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import {
-  LINUX_BRIDGE_CERT_MANAGER,
   LINUX_BRIDGE_WEBHOOK,
   MAC_POOL_CERT_MANAGER,
   MAC_POOL_SERVICE,
@@ -55,19 +54,6 @@ const WEBHOOK: Role = {
   portVariable: "METRICS_PORT",
   metric: "linux_bridge_webhook_pods_total",
 };
-const INJECTION_CERT_MANAGER: Role = {
-  name: "the certificate manager of the injection webhook",
-  product: "certs",
-  account: LINUX_BRIDGE_CERT_MANAGER,
-  portVariable: "METRICS_PORT",
-  metric: "cert_manager_certificate_not_after_seconds",
-  env: {
-    CA_SECRET: "linux-bridge-webhook-ca",
-    SERVING_SECRET: LINUX_BRIDGE_WEBHOOK,
-    SERVICE_NAME: LINUX_BRIDGE_WEBHOOK,
-    WEBHOOK_CONFIGURATIONS: "Mutating/linux-bridge-webhook",
-  },
-};
 const CERT_MANAGER: Role = {
   name: "the certificate manager of the MAC pool",
   product: "certs",
@@ -81,7 +67,7 @@ const CERT_MANAGER: Role = {
     WEBHOOK_CONFIGURATIONS: "Mutating/kubemacpool-mutator",
   },
 };
-const ROLES = [OPERATOR, MAC_POOL, INJECTION_CERT_MANAGER, WEBHOOK, CERT_MANAGER];
+const ROLES = [OPERATOR, MAC_POOL, WEBHOOK, CERT_MANAGER];
 
 interface Got {
   readonly status: number;

@@ -59,7 +59,7 @@ describe("the operator on a real API server, with the rights of the release", ()
     expect(missing).toEqual([]);
     const status = (await cluster.config())?.status;
     expect(status).toMatchObject({ observedVersion: "0.1.0", operatorVersion: "0.1.0", targetVersion: "0.1.0" });
-    expect(status?.containers).toHaveLength(6);
+    expect(status?.containers).toHaveLength(5);
     expect(status?.components?.map(({ phase }) => phase)).toEqual(["Available", "Available"]);
     await cluster.until(async () => (await reasons()).includes("Available"));
     expect((await reasons()).sort()).toEqual(["Available", "Progressing"]);
@@ -167,7 +167,7 @@ describe("the operator on a real API server, with the rights of the release", ()
     });
   });
 
-  it("never touches certificates: neither the data of Secrets nor a caBundle", async () => {
+  it("never touches the pool's certificates: neither the data of Secrets nor a caBundle", async () => {
     const secret = { name: "kubemacpool-service", namespace: NAMESPACE };
     const data = { "tls.crt": btoa("certificate"), "tls.key": btoa("key") };
     await cluster.admin.patch(RESOURCES.secrets, secret, { type: "merge", body: { data } });

@@ -31,7 +31,7 @@ describe("where a placement has content and then none", () => {
       const placementConfiguration = { infra: half, workloads: half };
       expect(await cluster.applyConfig({ ...SPEC, placementConfiguration })).toMatchObject({ code: 0 });
       await cluster.rollOutUntilAvailable();
-      await expect.poll(affinities, WITHIN).toEqual(Array(6).fill(half.affinity ?? {}));
+      await expect.poll(affinities, WITHIN).toEqual(Array(5).fill(half.affinity ?? {}));
     }
   });
 });

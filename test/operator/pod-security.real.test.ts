@@ -31,7 +31,6 @@ const HOST_ACCESS: Readonly<Record<string, readonly string[]>> = {
   ],
   "bridge-marker": ["host namespaces (hostNetwork=true)", 'hostPort (container "bridge-marker" uses hostPort 8081)'],
   "linux-bridge-webhook": [],
-  "linux-bridge-cert-manager": [],
   "kubemacpool-mac-controller-manager": [],
   "kubemacpool-cert-manager": [],
   multus: [

@@ -1,7 +1,6 @@
 /** Brings the cluster to an effective spec. Components proceed in parallel; a failing one never blocks the others. */
 
 import type { KubeObject } from "../../kube/client/resource.ts";
-import type { Clock } from "../../kube/clock.ts";
 import {
   type Component,
   type Deployed,
@@ -35,7 +34,8 @@ import type { ClusterView } from "../watch/cluster-view.ts";
 import type { Facts } from "../watch/facts.ts";
 import { appliedKind, isWorkload } from "./applied-kinds.ts";
 import { type Applier, type ApplyResult, messageOf } from "./applier.ts";
-import { ApplyRuns } from "./apply-runs.ts";
+import { ApplyRuns, type ApplyRunsOptions } from "./apply-runs.ts";
+import type { CertificateKeeper } from "./certificate-keeper.ts";
 import {
   entriesAfter,
   entryFor,
@@ -59,17 +59,15 @@ type Rendered = { readonly name: ComponentName } & (
   | { readonly kind: "failed"; readonly reason: ConfigurationFailure; readonly message: string }
 );
 
-export interface ApplyPassOptions {
+export interface ApplyPassOptions extends ApplyRunsOptions {
   readonly applier: Applier;
   readonly remover: Remover;
   readonly records: Records;
+  readonly keeper: CertificateKeeper;
   readonly view: ClusterView;
   readonly settings: OperatorSettings;
   readonly events: WarningEvents;
   readonly stranded: StrandedPods;
-  readonly clock: Clock;
-  /** Called when an apply has ended that was left behind. */
-  readonly onEnd: () => void;
 }
 
 export interface ApplyPassResult {
@@ -97,9 +95,9 @@ export class ApplyPass {
     this.#runs = new ApplyRuns(options);
   }
 
-  /** Ends the applies that were left behind. */
+  /** Ends the applies that were left behind, and the keeping of certificates. */
   async end(): Promise<void> {
-    await this.#runs.keep(new Map());
+    await Promise.all([this.#runs.keep(new Map()), this.#options.keeper.end()]);
   }
 
   /** `inTrouble`: the components whose pods can't run, as the status reports it. Counts in the first run of a process. */
@@ -109,11 +107,12 @@ export class ApplyPass {
     { decoration, inTrouble }: { readonly decoration: Decoration; readonly inTrouble: ReadonlySet<string> },
     signal: AbortSignal,
   ): Promise<ApplyPassResult> {
-    const { applier, remover, records, settings, view } = this.#options;
+    const { applier, remover, records, keeper, settings, view } = this.#options;
     const isFirst = this.#inTrouble === undefined;
     this.#inTrouble ??= inTrouble;
     const rendered = this.#render(spec, facts, decoration);
     if (isFirst) this.#lookAtWhatIsLeft(rendered);
+    await keeper.keep(spec, signal);
     const wanted = rendered.flatMap((component) =>
       component.kind === "objects" ? component.objects.map((object) => ({ ...object, component: component.name })) : [],
     );
@@ -190,7 +189,7 @@ export class ApplyPass {
       return { name, state: { kind: "failed", reason: "FailedToApply", message } };
     }
     const around = this.#surroundings(name);
-    const { view } = this.#options;
+    const { view, keeper } = this.#options;
     const level = view.platform.podSecurityLevel();
     const notListable = view.notListable({ apiVersion: "v1", kind: "Pod" });
     const { objects, component, input } = rendered;
@@ -207,6 +206,7 @@ export class ApplyPass {
     if (refusalSign !== undefined && explained.every(({ phase }) => phase === "ready")) {
       explained.push(await this.#options.stranded.rolloutOf(name, refusalSign, signal));
     }
+    explained.push(...keeper.rollouts(component, around));
     const awaited = waiting.map((message): Rollout => ({ phase: "rolling", message, recheckAfterMs: RECHECK_MS }));
     const notes = hostPathNotes(component, input).map((note): Rollout => ({ phase: "ready", note }));
     const hostPaths = component.hostPaths?.(input) ?? [];

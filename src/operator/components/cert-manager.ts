@@ -1,17 +1,18 @@
 /**
- * Part of each component with webhooks: the process that keeps their certificates. It has an account of its own, so that
- * whoever gets hold of the process that reads tenants' objects can't redirect the API server's calls.
+ * Part of kubeMacPool: the process that keeps the certificates of its webhooks. It has an account of its own, so that whoever
+ * gets hold of the process that reads tenants' objects can't redirect the API server's calls.
  */
 
 import { IDLE_NODE_FLAGS } from "../../api/image.ts";
 import { METRICS_PORT, METRICS_PORT_NAME } from "../../api/names.ts";
+import type { KeptCertificates } from "../../certs/cert-manager.ts";
 import type { KubeObject } from "../../kube/client/resource.ts";
 import { ASK_WHO_MAY, FOLLOW, FOLLOW_CONFIG, identityObjects, type Rule, rule } from "../manifests/rbac.ts";
 import { service } from "../manifests/webhook-service.ts";
 import { CLUSTER_CLIENT, deployment, env, OWN_POD } from "../manifests/workload.ts";
 import { certificateIntervals, type RenderInput } from "./component.ts";
 
-export interface KeptCertificates {
+export interface CertManagerProcess extends KeptCertificates {
   /** Of Deployment, service account and roles. */
   readonly name: string;
   /** Of account and roles. */
@@ -19,17 +20,12 @@ export interface KeptCertificates {
   /** Of the Deployment, its pods and the Service of their metrics. */
   readonly podLabels: Readonly<Record<string, string>>;
   readonly selector: Readonly<Record<string, string>>;
-  readonly caSecret: string;
-  readonly servingSecret: string;
-  /** Service that the API server calls. */
-  readonly service: string;
-  readonly webhookConfigurations: readonly { readonly kind: "Mutating" | "Validating"; readonly name: string }[];
 }
 
 const HEALTH_PORT = 8081;
 
 /** Account and rights: its Secrets, which it deletes where they are immutable, and its webhook configurations by name. */
-export function certManagerAccess(kept: KeptCertificates, namespace: string): KubeObject[] {
+export function certManagerAccess(kept: CertManagerProcess, namespace: string): KubeObject[] {
   const { name, labels, caSecret, servingSecret } = kept;
   return identityObjects({
     serviceAccount: name,
@@ -49,7 +45,7 @@ function configurationRules({ webhookConfigurations }: KeptCertificates): Rule[]
 }
 
 export function certManagerDeployment(
-  kept: KeptCertificates,
+  kept: CertManagerProcess,
   image: string,
   { spec, settings }: RenderInput,
 ): KubeObject {
@@ -74,7 +70,7 @@ export function certManagerDeployment(
         ...env({
           CA_SECRET: caSecret,
           SERVING_SECRET: servingSecret,
-          SERVICE_NAME: kept.service,
+          SERVICE_NAME: kept.serviceName,
           WEBHOOK_CONFIGURATIONS: webhookConfigurations.map((one) => `${one.kind}/${one.name}`).join(","),
           ...certificateIntervals(spec),
           METRICS_PORT,
@@ -91,7 +87,7 @@ export function certManagerDeployment(
   });
 }
 
-export function certManagerMetrics({ name, podLabels }: KeptCertificates, namespace: string): KubeObject {
+export function certManagerMetrics({ name, podLabels }: CertManagerProcess, namespace: string): KubeObject {
   return service({
     name: `${name}-metrics`,
     namespace,

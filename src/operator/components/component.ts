@@ -5,6 +5,7 @@
  */
 
 import type { NetworkAddonsConfigSpec } from "../../api/network-addons-config.ts";
+import type { KeptCertificates } from "../../certs/cert-manager.ts";
 import type { KubeObject } from "../../kube/client/resource.ts";
 import type { ObjectIdentity } from "../apply/inventory.ts";
 import type { EffectiveSpec } from "../config/effective-spec.ts";
@@ -46,6 +47,8 @@ export interface Component {
   /** On whatever the spec says. The status names it only when it fails. */
   readonly standing?: true;
   readonly prerequisites?: readonly Prerequisite[];
+  /** Of its webhooks, where the operator keeps them itself. */
+  readonly certificates?: KeptCertificates;
   /**
    * What is in the events of pods that get no network because of it, while its own pods run. For a component that the runtime
    * calls for every pod.
@@ -91,7 +94,7 @@ export function hostPathNotes({ name, hostPaths = () => [], warnings }: Componen
   return [...(warnings?.(input) ?? []), ...others];
 }
 
-/** Environment with the lifetimes of certificates, for the process that rotates them. */
+/** The lifetimes of certificates, as the process that rotates them reads them from its environment. */
 export function certificateIntervals(spec: EffectiveSpec): Record<string, string> {
   const { caRotateInterval, caOverlapInterval, certRotateInterval, certOverlapInterval } = spec.selfSignConfiguration;
   return {

@@ -16,7 +16,7 @@ import {
 import type { KubeObject } from "../../kube/client/resource.ts";
 import { denyingPolicy, type Validation } from "../manifests/admission-policy.ts";
 import { ASK_WHO_MAY, FOLLOW, FOLLOW_CONFIG, holdLease, identityObjects, READ, rule } from "../manifests/rbac.ts";
-import { certManagerAccess, type KeptCertificates } from "./cert-manager.ts";
+import { type CertManagerProcess, certManagerAccess } from "./cert-manager.ts";
 
 export const MANAGER_ACCOUNT = "kubemacpool-sa";
 const MANAGER_ROLE = "kubemacpool-manager-role";
@@ -28,14 +28,14 @@ type Labels = Readonly<Record<string, string>>;
 const APP = { app: "kubemacpool" };
 const CERT_MANAGER_SELECTOR = { "control-plane": "cert-manager" };
 
-export const MAC_POOL_CERTIFICATES: KeptCertificates = {
+export const MAC_POOL_CERTIFICATES: CertManagerProcess = {
   name: MAC_POOL_CERT_MANAGER,
   labels: APP,
   podLabels: { ...APP, ...CERT_MANAGER_SELECTOR },
   selector: CERT_MANAGER_SELECTOR,
   caSecret: MAC_POOL_CA_SECRET,
   servingSecret: MAC_POOL_SERVICE,
-  service: MAC_POOL_SERVICE,
+  serviceName: MAC_POOL_SERVICE,
   webhookConfigurations: [{ kind: "Mutating", name: MAC_POOL_WEBHOOK_CONFIGURATION }],
 };
 

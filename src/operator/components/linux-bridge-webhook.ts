@@ -1,6 +1,6 @@
 /**
  * Part of linuxBridge: the webhook that makes pods request the bridges they need. It has its own Deployment, because the
- * MAC pool may be off while linuxBridge is on.
+ * MAC pool may be off while linuxBridge is on. The operator keeps its certificates: the account that reads pods writes nothing.
  */
 
 import { BURST_NODE_FLAGS } from "../../api/image.ts";
@@ -14,7 +14,6 @@ import {
   DEFAULT_NETWORK_ANNOTATION,
   INJECTION_WEBHOOK,
   LINT_WEBHOOK,
-  LINUX_BRIDGE_CERT_MANAGER,
   LINUX_BRIDGE_WEBHOOK,
   MAC_POOL_GROUP,
   METRICS_PORT,
@@ -25,12 +24,12 @@ import {
   SYSTEM_NAMESPACE,
 } from "../../api/names.ts";
 import { INJECT_RESOURCES_PATH, LINT_NETWORKS_PATH } from "../../api/webhook-paths.ts";
+import type { KeptCertificates } from "../../certs/cert-manager.ts";
 import type { KubeObject } from "../../kube/client/resource.ts";
 import { ASK_WHO_MAY, FOLLOW, FOLLOW_CONFIG, identityObjects, READ, rule } from "../manifests/rbac.ts";
 import { disruptionBudget, service, tlsSecret } from "../manifests/webhook-service.ts";
 import { CLUSTER_CLIENT, deployment, env, OWN_POD } from "../manifests/workload.ts";
 import { replicasFor } from "../watch/facts.ts";
-import { certManagerAccess, certManagerDeployment, certManagerMetrics, type KeptCertificates } from "./cert-manager.ts";
 import type { RenderInput } from "./component.ts";
 
 export const WEBHOOK_PORT = 8000;
@@ -38,7 +37,6 @@ const HEALTH_PORT = 8081;
 const LABELS = { app: LINUX_BRIDGE_WEBHOOK };
 export const WEBHOOK_SELECTOR = { name: LINUX_BRIDGE_WEBHOOK };
 const NADS = "network-attachment-definitions";
-const CERT_MANAGER_SELECTOR = { name: LINUX_BRIDGE_CERT_MANAGER };
 
 /** `globalNamespaces` of the multus that OpenShift's Cluster Network Operator deploys. */
 const OPENSHIFT_GLOBAL_NAMESPACES = [
@@ -49,13 +47,9 @@ const OPENSHIFT_GLOBAL_NAMESPACES = [
 ];
 
 export const LINUX_BRIDGE_CERTIFICATES: KeptCertificates = {
-  name: LINUX_BRIDGE_CERT_MANAGER,
-  labels: LABELS,
-  podLabels: { ...LABELS, ...CERT_MANAGER_SELECTOR },
-  selector: CERT_MANAGER_SELECTOR,
   caSecret: `${LINUX_BRIDGE_WEBHOOK}-ca`,
   servingSecret: LINUX_BRIDGE_WEBHOOK,
-  service: LINUX_BRIDGE_WEBHOOK,
+  serviceName: LINUX_BRIDGE_WEBHOOK,
   webhookConfigurations: [
     { kind: "Mutating", name: LINUX_BRIDGE_WEBHOOK },
     { kind: "Validating", name: LINUX_BRIDGE_WEBHOOK },
@@ -116,9 +110,6 @@ export function linuxBridgeWebhookObjects(input: RenderInput): KubeObject[] {
         placement: spec.placementConfiguration.infra,
       },
     }),
-    certManagerAccess(LINUX_BRIDGE_CERTIFICATES, namespace),
-    certManagerDeployment(LINUX_BRIDGE_CERTIFICATES, settings.images.linuxBridge, input),
-    certManagerMetrics(LINUX_BRIDGE_CERTIFICATES, namespace),
     webhookConfiguration(namespace),
     ...(lint === "Off" ? [] : [lintConfiguration(namespace)]),
   ].flat();
@@ -150,7 +141,7 @@ function identity(namespace: string, lint: NadLint): KubeObject[] {
   });
 }
 
-/** The cert manager writes the caBundle. Pods without networks never reach this webhook. */
+/** The operator's keeper of certificates writes the caBundle. Pods without networks never reach this webhook. */
 function webhookConfiguration(namespace: string): KubeObject {
   const asksFor = (annotation: string): string =>
     `('${annotation}' in object.metadata.annotations && object.metadata.annotations['${annotation}'] != '')`;

@@ -16,7 +16,7 @@ import { daemonSet, env, fieldEnv, nodeProbes } from "../manifests/workload.ts";
 import { bridgeMarkerObjects } from "./bridge-marker.ts";
 import { CNI_BIN_DIR_ON_NODE, cniBinDir, formerCniBinDirs, formerEnv, formerMounts } from "./cni-directories.ts";
 import type { Component, RenderInput } from "./component.ts";
-import { linuxBridgeWebhookObjects } from "./linux-bridge-webhook.ts";
+import { LINUX_BRIDGE_CERTIFICATES, linuxBridgeWebhookObjects } from "./linux-bridge-webhook.ts";
 
 const SERVICE_ACCOUNT = "linux-bridge";
 /** Mount path of the node's CNI directory inside the installer. */
@@ -29,6 +29,7 @@ const EVENTS_NAMESPACE = "default";
 
 export const linuxBridge: Component = {
   name: "linuxBridge",
+  certificates: LINUX_BRIDGE_CERTIFICATES,
   hostPaths: (input) => [cniBinDir(input)],
   warnings: (input) => (`${posix.resolve(cniBinDir(input))}/`.startsWith(`${K3S_CURRENT}/`) ? [K3S_CURRENT_TEXT] : []),
   render: (input) => [...installerObjects(input), ...bridgeMarkerObjects(input), ...linuxBridgeWebhookObjects(input)],

@@ -5,6 +5,7 @@
 
 import {
   APPLIED_CONFIG_MAP,
+  LINUX_BRIDGE_CERT_MANAGER,
   MAC_POOL_MANAGER,
   MAC_POOL_RANGE_CONFIG_MAP,
   NETWORK_ADDONS_CONFIG_NAME,
@@ -30,6 +31,26 @@ const SEE_OTHER_OPERATORS: readonly Rule[] = [
   rule("", ["configmaps"], ["get"], [MAC_POOL_RANGE_CONFIG_MAP]),
 ];
 
+/** What an earlier build applied and this one removes. */
+const FORMER_ROLES = rule(
+  "rbac.authorization.k8s.io",
+  ["clusterroles", "clusterrolebindings"],
+  ["delete"],
+  [LINUX_BRIDGE_CERT_MANAGER],
+);
+const FORMER_OBJECTS: readonly Rule[] = [
+  rule("apps", ["deployments"], ["delete"], [LINUX_BRIDGE_CERT_MANAGER]),
+  rule("", ["serviceaccounts"], ["delete"], [LINUX_BRIDGE_CERT_MANAGER]),
+  rule("", ["services"], ["delete"], [`${LINUX_BRIDGE_CERT_MANAGER}-metrics`]),
+  rule("rbac.authorization.k8s.io", ["roles", "rolebindings"], ["delete"], [LINUX_BRIDGE_CERT_MANAGER]),
+  rule(
+    "networking.k8s.io",
+    ["networkpolicies"],
+    ["delete"],
+    [`${LINUX_BRIDGE_CERT_MANAGER}-allow-ingress-to-metrics-endpoint`],
+  ),
+];
+
 /** `prerequisites`: names of CRDs of other products that it watches. */
 export function operatorAccess(everything: readonly KubeObject[], prerequisites: readonly string[]): OperatorAccess {
   const clusterWide = everything.filter(({ metadata }) => metadata.namespace === undefined);
@@ -51,6 +72,7 @@ export function operatorAccess(everything: readonly KubeObject[], prerequisites:
       rule("discovery.k8s.io", ["endpointslices"], FOLLOW, [API_SERVER_SLICE]),
       ...ASK_WHO_MAY,
       ...SEE_OTHER_OPERATORS,
+      FORMER_ROLES,
       ...rulesToApply(clusterWide),
       ...rulesOf<Rule | PathRule>(everything, "ClusterRole"),
     ]),
@@ -58,6 +80,7 @@ export function operatorAccess(everything: readonly KubeObject[], prerequisites:
       holdLease(OPERATOR_NAME),
       rule("", ["configmaps"], ["get", "create", "patch", "delete"], [APPLIED_CONFIG_MAP, INVENTORY_CONFIG_MAP]),
       rule("", ["pods"], FOLLOW),
+      ...FORMER_OBJECTS,
       ...rulesToApply(inNamespace),
       ...rulesOf(everything, "Role"),
     ]),

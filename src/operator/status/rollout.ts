@@ -95,6 +95,16 @@ export function withoutPods(workload: KubeObject, why: string): Rollout {
   return { phase: "failing", reason: UNSEEN_PODS, message, advice: "See the operator's log" };
 }
 
+/** While API servers can't call the component's webhooks for want of certificates. `message`: one sentence. */
+export function withoutCertificates(component: string, message: string, around: Surroundings): Rollout {
+  const sinceMs = around.firstSeenMs(`certificates of ${component}`);
+  if (around.nowMs - sinceMs < around.deadlineMs) {
+    return { phase: "rolling", message, recheckAfterMs: MIN_RECHECK_MS };
+  }
+  const recheckAfterMs = Math.max(MIN_RECHECK_MS, around.deadlineMs / 5);
+  return { phase: "failing", reason: STANDSTILL, message, advice: "See the operator's log", recheckAfterMs };
+}
+
 /**
  * What the Pod Security level of the namespace means for a workload. The namespace may belong to somebody else, so the operator
  * asks for its label and never sets it. `level`: undefined where it has none, and the default of the API server counts.

@@ -148,7 +148,7 @@ describe("the components", () => {
       ["node.kubernetes.io/unreachable", 10],
     ];
     const deployments = secondsOf([]);
-    expect(deployments.length).toBeGreaterThan(5);
+    expect(deployments.length).toBeGreaterThan(4);
     for (const tolerated of deployments) expect(tolerated).toEqual(lost);
     for (const tolerated of secondsOf([{ key: "infra", operator: "Exists", effect: "NoSchedule" }])) {
       expect(tolerated).toEqual([["infra", undefined], ...lost]);

@@ -17,9 +17,9 @@ const TEMPLATES = (everything.filter(isWorkload) as (Deployment | DaemonSet)[]).
 }));
 
 describe("the pods of every workload", () => {
-  it("are those of 13 workloads, seven of them of the product's own image", () => {
-    expect(TEMPLATES).toHaveLength(13);
-    expect(TEMPLATES.filter(({ isOwn }) => isOwn)).toHaveLength(7);
+  it("are those of 12 workloads, six of them of the product's own image", () => {
+    expect(TEMPLATES).toHaveLength(12);
+    expect(TEMPLATES.filter(({ isOwn }) => isOwn)).toHaveLength(6);
   });
 
   it.each(TEMPLATES)("$name: have an affinity, which other software reads without a look", ({ pod }) => {
@@ -45,7 +45,6 @@ describe("the pods of every workload", () => {
       ["kube-cni-linux-bridge-plugin", 1, 30],
       ["kubemacpool-cert-manager", 1, 30],
       ["kubemacpool-mac-controller-manager", undefined, 1],
-      ["linux-bridge-cert-manager", 1, 30],
       ["linux-bridge-webhook", undefined, 1],
     ]);
   });

@@ -6,6 +6,7 @@ import {
   FirstSeen,
   rollout,
   type Surroundings,
+  withoutCertificates,
   withoutPods,
 } from "../../../src/operator/status/rollout.ts";
 
@@ -47,6 +48,13 @@ function around(nodes: Node[], pods: Pod[], firstSeenMs: number = NOW): Surround
 function rolloutOf(wanted: KubeObject, present: KubeObject | undefined, nodes: Node[] = [], pods: Pod[] = []) {
   return rollout(wanted, present, around(nodes, pods));
 }
+
+it("calls missing certificates progress until the deadline, and a failure from then on", () => {
+  const message = "the certificates are not in place";
+  const since = (ms: number) => withoutCertificates("c", message, around([], [], ms));
+  expect(since(NOW - DEADLINE_MS + 1)).toMatchObject({ phase: "rolling", message, recheckAfterMs: 1_000 });
+  expect(since(NOW - DEADLINE_MS)).toMatchObject({ phase: "failing", reason: "ProgressDeadlineExceeded", message });
+});
 
 it("remembers when it first saw what it has seen in each round since", () => {
   const seen = new FirstSeen();

@@ -140,7 +140,8 @@ function ownAlerts(namespace: string, spec: EffectiveSpec): Alert[] {
       for: "1m",
       severity: "critical",
       summary: "A certificate of the webhooks ends in {{ $value | humanizeDuration }} and was not renewed.",
-      description: "When it has expired, API servers can't call the webhook. See the log of its certificate manager.",
+      description:
+        "When it has expired, API servers can't call the webhook. See the log of the operator, or of kubemacpool-cert-manager.",
     },
     {
       name: "LinuxBridgeLeftoversGrowing",

@@ -8,6 +8,7 @@ import {
   LABEL_MANAGED_BY,
   LABEL_NEEDS_CLUSTER_SERVICES,
   LINUX_BRIDGE_WEBHOOK,
+  MAC_POOL_CERT_MANAGER,
   MAC_POOL_HTTPS_PORT,
   MAC_POOL_INSPECTION_PORT,
   MAC_POOL_SELECTOR,
@@ -16,12 +17,11 @@ import {
   OPERATOR_NAME,
 } from "../../../api/names.ts";
 import type { NetworkPolicy } from "../../../kube/client/built-in-kinds.ts";
-import type { KeptCertificates } from "../cert-manager.ts";
 import type { Component, RenderInput } from "../component.ts";
 import { MAC_POOL_CERTIFICATES } from "../kube-mac-pool-access.ts";
 import { DNS_PORT, SECONDARY_DNS, SECONDARY_DNS_LABELS } from "../kube-secondary-dns.ts";
 import { IPAM_SELECTOR, IPAM_WEBHOOK_PORT } from "../kubevirt-ipam-controller.ts";
-import { LINUX_BRIDGE_CERTIFICATES, WEBHOOK_PORT, WEBHOOK_SELECTOR } from "../linux-bridge-webhook.ts";
+import { WEBHOOK_PORT, WEBHOOK_SELECTOR } from "../linux-bridge-webhook.ts";
 
 type Spec = NonNullable<NetworkPolicy["spec"]>;
 type EgressRule = NonNullable<Spec["egress"]>[number];
@@ -48,8 +48,6 @@ export const networkPolicies: Component = {
   render: (input) => {
     const { spec, settings } = input;
     const allowed = (name: string, pods: Labels, port: number) => ingress(settings.operandNamespace, name, pods, port);
-    const metricsOf = ({ name, podLabels }: KeptCertificates) =>
-      allowed(`${name}-allow-ingress-to-metrics-endpoint`, podLabels, METRICS_PORT);
     return [
       ...clusterServices(input),
       allowed("cnao-allow-ingress-to-metrics-endpoint", OPERATOR, METRICS_PORT),
@@ -58,7 +56,11 @@ export const networkPolicies: Component = {
         : [
             allowed("kubemacpool-allow-ingress-to-webhook", MAC_POOL_SELECTOR, MAC_POOL_HTTPS_PORT),
             allowed("kubemacpool-allow-ingress-to-metrics-endpoint", MAC_POOL_SELECTOR, METRICS_PORT),
-            metricsOf(MAC_POOL_CERTIFICATES),
+            allowed(
+              `${MAC_POOL_CERT_MANAGER}-allow-ingress-to-metrics-endpoint`,
+              MAC_POOL_CERTIFICATES.podLabels,
+              METRICS_PORT,
+            ),
             toReplicas(settings.operandNamespace),
           ]),
       ...(spec.linuxBridge === undefined
@@ -66,7 +68,6 @@ export const networkPolicies: Component = {
         : [
             allowed(`${LINUX_BRIDGE_WEBHOOK}-allow-ingress-to-webhook`, WEBHOOK_SELECTOR, WEBHOOK_PORT),
             allowed(`${LINUX_BRIDGE_WEBHOOK}-allow-ingress-to-metrics-endpoint`, WEBHOOK_SELECTOR, METRICS_PORT),
-            metricsOf(LINUX_BRIDGE_CERTIFICATES),
           ]),
       ...(spec.kubeSecondaryDNS === undefined
         ? []

@@ -12,7 +12,6 @@ const EXPECTED = [
   "kube-cni-linux-bridge-plugin",
   "kubemacpool-cert-manager",
   "kubemacpool-mac-controller-manager",
-  "linux-bridge-cert-manager",
   "linux-bridge-webhook",
 ];
 const PODS_LIMIT_MS = 60_000;

@@ -1,6 +1,5 @@
 import {
   DEFAULT_NAMESPACE,
-  LINUX_BRIDGE_CERT_MANAGER,
   LINUX_BRIDGE_DAEMON_SET,
   LINUX_BRIDGE_WEBHOOK,
   MAC_POOL_CERT_MANAGER,
@@ -79,7 +78,7 @@ const claimNames = async (stage: Stage): Promise<string[]> =>
 
 /** Same uid and generation: neither made anew nor changed. */
 async function bridgeWorkloads(stage: Stage): Promise<string> {
-  const ours = new Set([LINUX_BRIDGE_DAEMON_SET, LINUX_BRIDGE_WEBHOOK, LINUX_BRIDGE_CERT_MANAGER, "bridge-marker"]);
+  const ours = new Set([LINUX_BRIDGE_DAEMON_SET, LINUX_BRIDGE_WEBHOOK, "bridge-marker"]);
   const all = await workloads(stage.client);
   return all
     .filter(({ name }) => ours.has(name))
