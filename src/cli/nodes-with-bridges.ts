@@ -1,5 +1,5 @@
+import { bridgesOfCapacity } from "../api/bridge-resource.ts";
 import { NODE_MACS } from "../api/kinds.ts";
-import { BRIDGE_RESOURCE_PREFIX } from "../api/names.ts";
 import type { NodeMACs } from "../api/node-macs.ts";
 import { isForbidden, isNotFound } from "../kube/client/api-error.ts";
 import type { KubeClient } from "../kube/client/client.ts";
@@ -20,7 +20,7 @@ export async function readNodes(client: KubeClient, timeoutMs: number): Promise<
   const reports = await client.list(NODE_MACS as Resource as Resource<NodeMACs>, options).catch(nobodyKnows);
   const publishing = (bridge: string): string[] =>
     items
-      .filter(({ status }) => (status?.capacity?.[BRIDGE_RESOURCE_PREFIX + bridge] ?? "0") !== "0")
+      .filter(({ status }) => bridgesOfCapacity(status?.capacity).includes(bridge))
       .map(({ metadata }) => metadata.name ?? "");
   return {
     total: items.length,

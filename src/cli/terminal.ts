@@ -44,6 +44,25 @@ export function bar({ unicode }: Terminal, share: number, width: number): string
   return `[${full.repeat(filled)}${empty.repeat(width - filled)}]`;
 }
 
+/** From here on, a text stands beside its head. */
+const WIDE_ENOUGH = 72;
+/** Of a text below its head. */
+const NARROW_INDENT = 4;
+
+/** Texts from column `indent` on, the first in the line of its head, or below it on a narrow terminal. `width`: of the head, as shown. */
+export function beside(
+  terminal: Terminal,
+  head: { readonly text: string; readonly width: number },
+  texts: readonly string[],
+  indent: number,
+): string {
+  if ((terminal.columns ?? WIDE_ENOUGH) < WIDE_ENOUGH) {
+    return `${head.text}\n${texts.map((text) => wrapped(terminal, text, NARROW_INDENT)).join("")}`;
+  }
+  const lines = texts.map((text) => wrapped(terminal, text, indent)).join("");
+  return `${head.text}${" ".repeat(Math.max(1, indent - head.width))}${lines.trimStart()}`;
+}
+
 /** The text in lines of the terminal, each after `indent` spaces; a word that is longer keeps its line. */
 export function wrapped({ columns }: Pick<Terminal, "columns">, text: string, indent: number): string {
   const margin = " ".repeat(indent);

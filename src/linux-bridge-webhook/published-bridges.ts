@@ -1,6 +1,6 @@
 import type { Registry } from "prom-client";
+import { bridgesOfCapacity } from "../api/bridge-resource.ts";
 import { NODE_MACS } from "../api/kinds.ts";
-import { BRIDGE_RESOURCE_PREFIX } from "../api/names.ts";
 import type { NodeBridge, NodeMACs } from "../api/node-macs.ts";
 import type { Node } from "../kube/client/built-in-kinds.ts";
 import type { KubeClient } from "../kube/client/client.ts";
@@ -56,13 +56,9 @@ export class PublishedBridges {
   }
 }
 
-/** A kubelet that starts sets resources to 0 that it does not manage. */
 function bridgesOnly(node: KubeObject): NodeWithBridges {
   const { name, uid, resourceVersion } = node.metadata;
-  const bridges = Object.entries((node as Node).status?.capacity ?? {}).flatMap(([key, amount]) =>
-    key.startsWith(BRIDGE_RESOURCE_PREFIX) && amount !== "0" ? [key.slice(BRIDGE_RESOURCE_PREFIX.length)] : [],
-  );
-  return { metadata: { name, uid, resourceVersion }, bridges };
+  return { metadata: { name, uid, resourceVersion }, bridges: bridgesOfCapacity((node as Node).status?.capacity) };
 }
 
 /** The addresses are none of the lint's business. */

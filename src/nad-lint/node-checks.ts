@@ -17,7 +17,7 @@ export interface BridgeOnNode {
 const MAX_NODE_CHARS = 40;
 
 /** What the plugin gives pods without `mtu`, unless the bridge has less. */
-const USUAL_MTU = 1500;
+export const USUAL_MTU = 1500;
 
 /** `known`: undefined or empty where no node reports the bridge's settings. A note then says what they have to be. */
 export function checkNodes(config: BridgeConfig, known: readonly BridgeOnNode[] | undefined, place: string): Finding[] {
@@ -81,8 +81,7 @@ function checkUplinks(bridge: string, { access, trunk }: VlanConfig, on: readonl
     const { vlanFiltering, uplinks = [] } = one;
     const [first] = uplinks;
     if (!vlanFiltering || first === undefined || uplinks.some(({ vlans }) => vlans === undefined)) return [];
-    const passed = uplinks.flatMap(({ vlans = [] }) => vlans.map(rangeOf));
-    const missing = wanted.filter((id) => !passed.some(([from, to]) => from <= id && id <= to));
+    const missing = wanted.filter((id) => !uplinks.some(({ vlans = [] }) => hasVlan(vlans, id)));
     return missing[0] === undefined ? [] : [{ one, uplink: first.name, id: missing[0], more: missing.length - 1 }];
   });
   const [first] = lacking;
@@ -96,9 +95,12 @@ function checkUplinks(bridge: string, { access, trunk }: VlanConfig, on: readonl
   return [{ code: "vlan-not-on-uplink", message }];
 }
 
-function rangeOf(text: string): readonly [number, number] {
-  const [from = "", to = from] = text.split("-");
-  return [Number(from), Number(to)];
+/** `ranges`: as a node reports them, such as "100-110". */
+export function hasVlan(ranges: readonly string[], id: number): boolean {
+  return ranges.some((range) => {
+    const [from = "", to = from] = range.split("-");
+    return Number(from) <= id && id <= Number(to);
+  });
 }
 
 function checkMtu(bridge: string, given: number | undefined, on: readonly BridgeOnNode[] | undefined): Said[] {

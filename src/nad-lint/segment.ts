@@ -1,4 +1,5 @@
 import type { BridgeConfig } from "../../cni-plugins/bridge/config.ts";
+import { rangesOf } from "../../cni-plugins/netlink/bridge-vlan.ts";
 import { readNetworkConfig } from "./network-config.ts";
 import { pluginOf, readPlugin } from "./plugin-checks.ts";
 
@@ -24,4 +25,14 @@ export function bridgeOfConfig(config: string, name: string): BridgeConfig | und
     if (bridge !== undefined) return bridge;
   }
   return undefined;
+}
+
+const MAX_RANGES = 6;
+
+/** `VLAN 100`, `VLANs 100, 200-210`; empty for none. */
+export function describeVlans(vlans: readonly number[]): string {
+  if (vlans.length === 0) return "";
+  const texts = rangesOf(vlans).map(({ first, last }) => (first === last ? `${first}` : `${first}-${last}`));
+  const more = texts.length > MAX_RANGES ? " and more" : "";
+  return `VLAN${vlans.length > 1 ? "s" : ""} ${texts.slice(0, MAX_RANGES).join(", ")}${more}`;
 }

@@ -10,15 +10,16 @@ import { oneArgument, UsageError } from "../command-line.ts";
 import { CliError } from "../faults.ts";
 import { localTime, spanInWords } from "../quantities.ts";
 import { type Column, formatTable } from "../table.ts";
-import { painted, type Terminal, wrapped } from "../terminal.ts";
+import { beside, type Colour, painted, type Terminal, wrapped } from "../terminal.ts";
 import { formatViews, ownerNameOf } from "../views-text.ts";
 import type { RunningObjects } from "../way/fact-reader.ts";
 import type { Read } from "../way/facts.ts";
-import { describeWay, type Way } from "../way/way-text.ts";
+import { STEPS, type Step, type Way } from "../way/step.ts";
 import { CLAIMS_HIDDEN, isThere, Ways } from "../way/ways.ts";
 
-/** From here on, what happened stands beside its time. */
-const WIDE_ENOUGH = 72;
+const COLOURS: Readonly<Record<Step["state"], Colour>> = { ok: "green", wrong: "red", unknown: "yellow" };
+const MAX_STATE = "unknown".length;
+const MAX_STEP = Math.max(...STEPS.map(({ length }) => length));
 const UNKNOWN = "\nWhat was refused, and interfaces without a claim, are not known without the service.\n";
 const UNKNOWN_HOSTS = "Whether a node has one of these addresses is not known: you may not read NodeMACs.";
 /** Refusals of an address that something else has. */
@@ -192,13 +193,22 @@ function interfaceTable(interfaces: readonly KnownInterface[], { columns: width 
   return formatTable(columns, interfaces, { noHeaders: false, columns: width });
 }
 
+function describeWay({ interface: name, steps }: Way, terminal: Terminal): string {
+  const lines = steps.map(({ step, state, text, remedy }) => {
+    const shown = `  ${painted(terminal, COLOURS[state], state)}${" ".repeat(MAX_STATE - state.length)}  ${step}`;
+    const head = { text: shown, width: MAX_STATE + step.length + 4 };
+    return beside(terminal, head, remedy === undefined ? [text] : [text, `-> ${remedy}`], MAX_STATE + MAX_STEP + 6);
+  });
+  return `${painted(terminal, "bold", name)}, from request to frame\n${lines.join("")}`;
+}
+
 function history(entries: readonly HistoryEntryView[], terminal: Terminal): string {
   return entries
     .map(({ at, what, message }) => {
       const event = what === "refused" ? painted(terminal, "red", what) : what;
-      const head = `  ${localTime(Date.parse(at))}  ${event}`;
-      if ((terminal.columns ?? WIDE_ENOUGH) < WIDE_ENOUGH) return `${head}\n${wrapped(terminal, message, 4)}`;
-      return `${head}${" ".repeat(Math.max(1, 11 - what.length))}${wrapped(terminal, message, 34).trimStart()}`;
+      const time = localTime(Date.parse(at));
+      const head = { text: `  ${time}  ${event}`, width: time.length + what.length + 4 };
+      return beside(terminal, head, [message], 34);
     })
     .join("");
 }

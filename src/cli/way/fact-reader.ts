@@ -1,3 +1,4 @@
+import { bridgesOfCapacity } from "../../api/bridge-resource.ts";
 import {
   NETWORK_ATTACHMENT_DEFINITIONS,
   NODE_MACS,
@@ -5,7 +6,7 @@ import {
   VIRTUAL_MACHINES,
 } from "../../api/kinds.ts";
 import { isNamespaceName, isObjectName } from "../../api/legal-names.ts";
-import { BRIDGE_RESOURCE_PREFIX, LAUNCHER_SELECTOR } from "../../api/names.ts";
+import { LAUNCHER_SELECTOR } from "../../api/names.ts";
 import type { NodeMACs } from "../../api/node-macs.ts";
 import { ApiError, ConnectionError, isForbidden, isNotFound } from "../../kube/client/api-error.ts";
 import type { Node, Pod } from "../../kube/client/built-in-kinds.ts";
@@ -74,11 +75,11 @@ export class FactReader {
     return this.#list(REPORTS);
   }
 
-  /** Why the runtime could not make the sandbox of the pod, the newest first. */
+  /** Why the runtime could not make the sandbox of the pod, the newest first; of one that runs, nothing is asked. */
   async sandboxErrors(pod: Read<Pod>): Promise<Read<readonly string[]>> {
     if ("unknown" in pod) return pod;
     const { namespace, name, uid } = pod.value?.metadata ?? {};
-    if (name === undefined) return { value: [] };
+    if (name === undefined || pod.value?.status?.phase === "Running") return { value: [] };
     const fieldSelector = `involvedObject.kind=Pod,involvedObject.name=${name},reason=${SANDBOX_FAILED}`;
     const read = await this.#list(EVENTS, { namespace, fieldSelector });
     if ("unknown" in read) return read;
@@ -138,10 +139,7 @@ export function notVisible(right: string): string {
 }
 
 function withBridges({ metadata, status }: Node): NodeWithBridges {
-  const bridges = Object.entries(status?.capacity ?? {}).flatMap(([resource, amount]) =>
-    resource.startsWith(BRIDGE_RESOURCE_PREFIX) && amount !== "0" ? resource.slice(BRIDGE_RESOURCE_PREFIX.length) : [],
-  );
-  return { name: metadata.name ?? "", bridges };
+  return { name: metadata.name ?? "", bridges: bridgesOfCapacity(status?.capacity) };
 }
 
 function timeOf({ lastTimestamp, series, eventTime, metadata }: PodEvent): string {

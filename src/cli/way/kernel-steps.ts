@@ -1,15 +1,14 @@
 import type { NodeBridge, NodeMACs, NodeUplink } from "../../api/node-macs.ts";
+import { hasVlan, USUAL_MTU } from "../../nad-lint/node-checks.ts";
+import { describeVlans } from "../../nad-lint/segment.ts";
 import type { Read } from "./facts.ts";
-import { describeVlans, type NetworkOnBridge } from "./network-on-bridge.ts";
+import type { NetworkOnBridge } from "./network-on-bridge.ts";
 import { named, ok, type Step, unknown, wrong } from "./step.ts";
 
 /**
  * The bridge in the kernel of a node, as far as the node's own report says it. The port of the VM and its rules are in no
  * report, so nothing is said about them.
  */
-
-/** What the plugin gives interfaces of a network without `mtu`, unless the bridge has less. */
-const USUAL_MTU = 1500;
 
 interface KernelSteps {
   readonly kernel: Step;
@@ -97,18 +96,11 @@ function wantedVlans({ defaultVlan }: NodeBridge, { vlans }: NetworkOnBridge): r
 function passes(bridge: NodeBridge, { vlans }: NodeUplink, network: NetworkOnBridge): boolean {
   if (!bridge.vlanFiltering) return true;
   const wanted = wantedVlans(bridge, network);
-  return wanted.length === 0 || (vlans !== undefined && wanted.some((id) => isIn(vlans, id)));
+  return wanted.length === 0 || (vlans !== undefined && wanted.some((id) => hasVlan(vlans, id)));
 }
 
 /** True also where its VLANs are not known. */
-const mayPass = ({ vlans }: NodeUplink, id: number): boolean => vlans === undefined || isIn(vlans, id);
-
-function isIn(ranges: readonly string[], id: number): boolean {
-  return ranges.some((range) => {
-    const [from = "", to = from] = range.split("-");
-    return Number(from) <= id && id <= Number(to);
-  });
-}
+const mayPass = ({ vlans }: NodeUplink, id: number): boolean => vlans === undefined || hasVlan(vlans, id);
 
 function framesOf(bridge: NodeBridge, uplinks: readonly NodeUplink[], { vlansText }: NetworkOnBridge): string {
   if (vlansText !== "") return `frames of ${vlansText}`;

@@ -1,4 +1,4 @@
-import { bridgeOfConfig } from "../../nad-lint/segment.ts";
+import { bridgeOfConfig, describeVlans } from "../../nad-lint/segment.ts";
 import type { NadRef, WayInterface } from "./facts.ts";
 
 /** What a network asks of a bridge of the node. */
@@ -30,19 +30,4 @@ export function onBridge({ nad, network }: Pick<WayInterface, "nad" | "network">
     mtu: read.mtu,
     makesBridge: read.addressing?.gateway ?? false,
   };
-}
-
-const MAX_RANGES = 6;
-
-export function describeVlans(vlans: readonly number[]): string {
-  if (vlans.length === 0) return "";
-  const ranges: [number, number][] = [];
-  for (const id of vlans) {
-    const last = ranges.at(-1);
-    if (last !== undefined && last[1] === id - 1) last[1] = id;
-    else ranges.push([id, id]);
-  }
-  const texts = ranges.map(([first, last]) => (first === last ? `${first}` : `${first}-${last}`));
-  const more = texts.length - MAX_RANGES;
-  return `VLAN${vlans.length > 1 ? "s" : ""} ${texts.slice(0, MAX_RANGES).join(", ")}${more > 0 ? " and more" : ""}`;
 }

@@ -9,6 +9,12 @@ export interface Step {
   readonly remedy?: string;
 }
 
+/** The steps of one interface. */
+export interface Way {
+  readonly interface: string;
+  readonly steps: readonly Step[];
+}
+
 type Name = Step["step"];
 
 export const ok = (step: Name, text: string): Step => ({ step, state: "ok", text });

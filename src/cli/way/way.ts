@@ -5,7 +5,7 @@
 import { addressesIn, describeHosts, HOST_CONFLICT_ADVICE } from "../../api/host-interfaces.ts";
 import { parseMac } from "../../api/mac.ts";
 import type { KnownHistory } from "../backends/pool-backend.ts";
-import { lintNetworks } from "../networks.ts";
+import { lintNetworks, type Network } from "../networks.ts";
 import type { WayFacts, WayInterface } from "./facts.ts";
 import { kernelSteps } from "./kernel-steps.ts";
 import { type NetworkOnBridge, onBridge } from "./network-on-bridge.ts";
@@ -22,9 +22,9 @@ export function wayOf(facts: WayFacts, nic: WayInterface): readonly Step[] {
 }
 
 function* stations(facts: WayFacts, nic: WayInterface): Generator<Step, void> {
-  yield accepted(facts, nic);
-  yield network(nic);
   const bridged = onBridge(nic);
+  yield accepted(facts, nic);
+  yield network(nic, bridged);
   if (bridged !== undefined) yield bridge(facts, bridged);
   yield scheduled(facts);
   let frames: Step | undefined;
@@ -78,7 +78,7 @@ function refusalOf(history: KnownHistory | undefined, name: string) {
   return last?.what === "refused" && (last.interface ?? name) === name ? last : undefined;
 }
 
-function network({ nad, network }: WayInterface): Step {
+function network({ nad, network }: WayInterface, bridged: NetworkOnBridge | undefined): Step {
   if (nad === undefined) return ok("network", "the pod network, which needs no bridge of the node");
   const name = quoted(`${nad.namespace}/${nad.name}`);
   if ("unknown" in network) return unknown("network", `${name} is ${network.unknown}`);
@@ -96,16 +96,14 @@ function network({ nad, network }: WayInterface): Step {
   const warnings = findings.filter(({ severity }) => severity === "warning");
   const [warning] = warnings;
   const said = warning === undefined ? "" : `. Warning: ${quoted(warning.message)}${more(warnings.length)}`;
-  return ok("network", `${name}: ${describeNetwork({ nad, network })}${said}`);
+  return ok("network", `${name}: ${describeNetwork(network.value, bridged)}${said}`);
 }
 
 const more = (count: number): string => (count > 1 ? ` (and ${count - 1} more: kubectl macpool lint)` : "");
 
-function describeNetwork(nic: Pick<WayInterface, "nad" | "network">): string {
-  const bridged = onBridge(nic);
+function describeNetwork({ config }: Network, bridged: NetworkOnBridge | undefined): string {
   if (bridged !== undefined) return [`bridge ${bridged.bridge}`, bridged.vlansText].filter(Boolean).join(", ");
-  const isOnNode = "value" in nic.network && nic.network.value?.config === "";
-  return isOnNode ? "its configuration is a file of each node" : "its plugin is not the bridge plugin";
+  return config === "" ? "its configuration is a file of each node" : "its plugin is not the bridge plugin";
 }
 
 function bridge(facts: WayFacts, { bridge, makesBridge, nad }: NetworkOnBridge): Step {

@@ -3,15 +3,17 @@ import type { CollisionView } from "../../mac-pool/inspection/rest/views.ts";
 import type { KnownHistory, OwnerRef } from "../backends/pool-backend.ts";
 import type { CommandInput } from "../command.ts";
 import { CliError } from "../faults.ts";
+import type { Network } from "../networks.ts";
 import { FactReader, notVisible, type RunningObjects } from "./fact-reader.ts";
-import type { Machine, Read, WayFacts, WayInterface } from "./facts.ts";
+import type { Machine, NadRef, Read, WayFacts, WayInterface } from "./facts.ts";
 import { type AskedInterface, interfacesOfGuest, interfacesOfHistory, interfacesOfPod } from "./interfaces.ts";
-import { quoted } from "./step.ts";
+import { quoted, type Way } from "./step.ts";
 import { wayOf } from "./way.ts";
-import type { Way } from "./way-text.ts";
 
 /** No pool serves an object with more interfaces. */
 const MAX_WAYS = 128;
+
+const NO_NETWORK: Read<Network> = { value: undefined };
 
 export const CLAIMS_HIDDEN = notVisible("list on macclaims");
 
@@ -48,15 +50,24 @@ export class Ways {
       this.#reader.reports(),
       this.#reader.sandboxErrors(objects.pod),
       this.#collisions(owner.namespace),
-      Promise.all(asked.map((nic) => this.#withNetwork(nic))),
+      this.#withNetworks(asked),
     ]);
     const facts: WayFacts = { owner, history, ...objects, nodes, reports, sandboxErrors, collisions, knowsRunning };
     return nics.map((nic) => ({ interface: quoted(nic.name), steps: wayOf(facts, nic) }));
   }
 
-  async #withNetwork(nic: AskedInterface): Promise<WayInterface> {
-    const network = nic.nad === undefined ? { value: undefined } : await this.#reader.network(nic.nad);
-    return { ...nic, network };
+  /** Reads each network once. */
+  #withNetworks(asked: readonly AskedInterface[]): Promise<WayInterface[]> {
+    const read = new Map<string, Promise<Read<Network>>>();
+    const networkOf = (nad: NadRef): Promise<Read<Network>> => {
+      const key = `${nad.namespace}/${nad.name}`;
+      const known = read.get(key) ?? this.#reader.network(nad);
+      read.set(key, known);
+      return known;
+    };
+    return Promise.all(
+      asked.map(async (nic) => ({ ...nic, network: nic.nad === undefined ? NO_NETWORK : await networkOf(nic.nad) })),
+    );
   }
 
   async #collisions(namespace: string): Promise<Read<readonly CollisionView[]>> {

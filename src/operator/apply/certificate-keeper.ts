@@ -4,7 +4,7 @@
  */
 
 import type { Registry } from "prom-client";
-import { CertManager } from "../../certs/cert-manager.ts";
+import { CertManager, type KeptCertificates } from "../../certs/cert-manager.ts";
 import { readIntervals } from "../../certs/configuration.ts";
 import type { KubeClient } from "../../kube/client/client.ts";
 import type { Clock } from "../../kube/clock.ts";
@@ -24,7 +24,6 @@ export interface CertificateKeeperOptions {
   readonly metrics: Registry;
 }
 
-type KeptCertificates = NonNullable<Component["certificates"]>;
 type Intervals = ReturnType<typeof certificateIntervals>;
 
 interface Kept {

@@ -1,7 +1,8 @@
 import { describe, expect, it } from "vitest";
 import type { NodeBridge } from "../../../src/api/node-macs.ts";
 import { kernelSteps } from "../../../src/cli/way/kernel-steps.ts";
-import { describeVlans, onBridge } from "../../../src/cli/way/network-on-bridge.ts";
+import { onBridge } from "../../../src/cli/way/network-on-bridge.ts";
+import { describeVlans } from "../../../src/nad-lint/segment.ts";
 import { BRIDGE, NIC, networkOf, reportWith, UPLINK } from "./working-way.ts";
 
 function kernel(config: object, bridge: Partial<NodeBridge>) {
