@@ -1,5 +1,6 @@
 import { execFile } from "node:child_process";
-import { chmod, copyFile, rename, rm, stat, writeFile } from "node:fs/promises";
+import { randomUUID } from "node:crypto";
+import { chmod, copyFile, mkdir, rename, rm, stat, writeFile } from "node:fs/promises";
 import { join, relative } from "node:path";
 import { parseArgs, promisify } from "node:util";
 import { build, type Plugin } from "esbuild";
@@ -20,9 +21,12 @@ const withoutMetrics: Plugin = {
   },
 };
 
-/** Writes the executable and returns its path. It takes a tenth of a second, so nothing checks whether it is up to date. */
+/**
+ * Writes the executable and returns its path. It takes a tenth of a second, so nothing checks whether it is up to date. Others
+ * may build and read it at the same time.
+ */
 export async function buildCli(): Promise<string> {
-  await build({
+  const { outputFiles } = await build({
     entryPoints: [join(root, "src/cli/main.ts")],
     outfile,
     bundle: true,
@@ -34,10 +38,23 @@ export async function buildCli(): Promise<string> {
     plugins: [withoutMetrics],
     banner: { js: "#!/usr/bin/env node" },
     logLevel: "warning",
+    write: false,
   });
-  await writeFile(join(dist, "package.json"), `${JSON.stringify({ type: "commonjs" })}\n`);
-  await chmod(outfile, 0o755);
+  await mkdir(dist, { recursive: true });
+  await replace(join(dist, "package.json"), `${JSON.stringify({ type: "commonjs" })}\n`, 0o644);
+  for (const { contents } of outputFiles) await replace(outfile, contents, 0o755);
   return outfile;
+}
+
+async function replace(file: string, content: string | Uint8Array, mode: number): Promise<void> {
+  const unfinished = `${file}.${randomUUID()}`;
+  try {
+    await writeFile(unfinished, content);
+    await chmod(unfinished, mode);
+    await rename(unfinished, file);
+  } finally {
+    await rm(unfinished, { force: true });
+  }
 }
 
 /** The plugin as one executable with this Node in it, for machines that have none (Node's single executable applications). */

@@ -1,4 +1,4 @@
-import { mkdir, readFile, writeFile } from "node:fs/promises";
+import { mkdir, mkdtemp, readFile, rename, rm, writeFile } from "node:fs/promises";
 import path from "node:path";
 import { build } from "esbuild";
 import { PAGE_FOLDER } from "../../api/image.ts";
@@ -43,12 +43,20 @@ export async function bundlePage(): Promise<Page> {
   return { files: new Map([...bundled, ...(await Promise.all(plain))]), sources: Object.keys(metafile.inputs).sort() };
 }
 
-/** Writes the page to where a process that runs from the sources reads it. Returns the folder. */
+/** Writes the page to where a process that runs from the sources reads it, meanwhile too. Returns the folder. */
 export async function writePage(): Promise<string> {
   const folder = path.join(ROOT, PAGE_FOLDER);
   const { files } = await bundlePage();
   await mkdir(folder, { recursive: true });
-  for (const [name, content] of files) await writeFile(path.join(folder, name), content);
+  const temporary = await mkdtemp(`${folder}.`);
+  try {
+    for (const [name, content] of files) {
+      await writeFile(path.join(temporary, name), content);
+      await rename(path.join(temporary, name), path.join(folder, name));
+    }
+  } finally {
+    await rm(temporary, { recursive: true, force: true });
+  }
   return folder;
 }
 

@@ -1,12 +1,14 @@
 import { execFileSync } from "node:child_process";
 import { createHash } from "node:crypto";
 import { mkdtempSync, rmSync } from "node:fs";
+import { open } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, it } from "vitest";
 import { parse } from "yaml";
 import { cliPackage } from "../../../deploy/krew/cli-package.ts";
 import { PRODUCT_VERSION } from "../../../src/api/names.ts";
+import { buildCli } from "../../../src/cli/build.ts";
 
 it("has an archive whose program runs and which is the same each time, and a manifest with its version and checksum", async () => {
   const files = await cliPackage("https://downloads.test/v1");
@@ -36,4 +38,10 @@ it("has an archive whose program runs and which is the same each time, and a man
   } finally {
     rmSync(folder, { recursive: true, force: true });
   }
+});
+
+it("replaces the program when it is built again, so that who reads it meanwhile has it whole", async () => {
+  await using reader = await open(await buildCli());
+  await buildCli();
+  expect((await reader.stat()).nlink).toBe(0);
 });
