@@ -51,6 +51,11 @@ export class BridgeDetails {
     }
   }
 
+  /** Indexes of the ports that lead out of the node. */
+  get uplinks(): ReadonlySet<number> {
+    return new Set([...this.#links.values()].filter(isUplink).map(({ index }) => index));
+  }
+
   /** The printed links whose lines may have changed since the last time. */
   takeChanged(): Link[] {
     const changed = [...this.#changed];

@@ -3,7 +3,8 @@
  * changes several times within a tenth of a second is printed once, as it is in the end. After `lost` or `resync` the whole
  * list follows, up to the next `synced`. While the list is not complete, `resync` is printed again. Options add the reports of the CNI
  * plugins, the addresses of links, how bridges and their uplinks are set, the end of network namespaces that links lead to,
- * and a heartbeat, `alive`.
+ * and a heartbeat, `alive`. With bridges, a line on stdin asks for stations beyond the uplinks (`StationQuery`): they are
+ * printed together, at most every ten seconds, as `stations`.
  */
 
 import { formatIpPrefix } from "../cni/ip-address.ts";
@@ -20,9 +21,13 @@ import * as nl from "../netlink/rtnetlink.ts";
 import { decodeUtf8 } from "../netlink/utf8.ts";
 import type { Arguments } from "./arguments.ts";
 import { BridgeDetails } from "./bridge-details.ts";
+import { ForwardingTables, readQuery } from "./forwarding-tables.ts";
 
 /** Our reports are shorter. */
 const REPORT_BYTES = 4096;
+
+/** The daemon writes lines of any length. */
+const STDIN_BYTES = 4096;
 
 /** The pause before the next list, where links changed during every dump of the last one. */
 const PAUSE_MS = 1000;
@@ -40,9 +45,13 @@ export class LinkMonitor {
   readonly #bridges: BridgeDetails | undefined;
   readonly #events: NetlinkSocket;
   readonly #requests: NetlinkSocket;
+  /** Undefined where nobody asked for bridges. */
+  readonly #tables: ForwardingTables | undefined;
   /** Descriptor of the socket that plugins report to; -1 for none. */
   readonly #reports: number;
-  readonly #stdin = new Uint8Array(256);
+  readonly #stdin = new Uint8Array(STDIN_BYTES);
+  /** The begin of a line of stdin. */
+  #input = "";
   readonly #report = new Uint8Array(REPORT_BYTES);
   /** The last line printed for each index: the kernel also announces changes that are not printed. */
   readonly #printed = new Map<number, string>();
@@ -73,7 +82,17 @@ export class LinkMonitor {
       -1,
       groups.reduce((all, group) => all | group),
     );
-    this.#requests = new NetlinkSocket(syscalls);
+    const requests = new NetlinkSocket(syscalls);
+    this.#requests = requests;
+    const details = this.#bridges;
+    this.#tables =
+      details &&
+      new ForwardingTables({
+        syscalls,
+        requests,
+        uplinks: () => details.uplinks,
+        print: (event) => this.#print(event),
+      });
   }
 
   /** Returns when its parent is gone: stdin ended or stdout was closed. */
@@ -92,14 +111,16 @@ export class LinkMonitor {
       const nextAt = Math.min(
         this.#resyncAt,
         heartbeatAt,
+        this.#tables?.nextAt ?? Number.POSITIVE_INFINITY,
         this.#held.size > 0 || this.#bridges?.isChanged ? this.#printHeldAt : Number.POSITIVE_INFINITY,
       );
       const restMs = Math.max(0, Math.ceil(nextAt - this.#syscalls.monotonicMs()));
-      const waitedFor = [this.#events.fd, STDIN, STDOUT, this.#reports];
-      const [events = 0, input = 0, output = 0, reports = 0] = this.#syscalls.poll(waitedFor, restMs);
+      const waitedFor = [this.#events.fd, STDIN, STDOUT, this.#reports, this.#tables?.fd ?? -1];
+      const [events = 0, input = 0, output = 0, reports = 0, learned = 0] = this.#syscalls.poll(waitedFor, restMs);
       if ((output & (POLLERR | POLLHUP)) !== 0 || (input !== 0 && this.#inputEnded(input))) return;
       if (events !== 0) this.#readEvents();
       if (reports !== 0) this.#readReports();
+      this.#tables?.step(learned !== 0);
       if (this.#syscalls.monotonicMs() >= this.#printHeldAt) this.#printHeld();
       if (this.#syscalls.monotonicMs() >= this.#resyncAt) {
         this.#print({ event: "resync" });
@@ -112,9 +133,16 @@ export class LinkMonitor {
     }
   }
 
-  /** Only the end of stdin matters, not what comes on it. */
+  /** Takes what comes on stdin, unless it has ended. */
   #inputEnded(events: number): boolean {
-    return (events & POLLIN) === 0 || this.#syscalls.read(STDIN, this.#stdin) === 0;
+    const length = (events & POLLIN) === 0 ? 0 : this.#syscalls.read(STDIN, this.#stdin);
+    const lines = (this.#input + decodeUtf8(this.#stdin.subarray(0, length))).split("\n");
+    this.#input = lines.pop() ?? "";
+    for (const line of lines) {
+      const query = readQuery(line);
+      if (query !== undefined) this.#tables?.follow(query);
+    }
+    return length === 0;
   }
 
   #readEvents(): void {

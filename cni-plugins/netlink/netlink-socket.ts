@@ -39,16 +39,18 @@ class OpenAnswer implements Answer {
   interrupted = false;
   readonly messages: Message[] = [];
   readonly #operation: string;
+  readonly #visit: (message: Message) => void;
 
-  constructor(operation: string) {
+  constructor(operation: string, visit?: (message: Message) => void) {
     this.#operation = operation;
+    this.#visit = visit ?? ((message) => this.messages.push(message));
   }
 
   /** Whether the message was the last of this answer. */
   accept(message: Message): boolean {
     if ((message.flags & NLM_F_DUMP_INTR) !== 0) this.interrupted = true;
     if (message.type !== NLMSG_ERROR && message.type !== NLMSG_DONE) {
-      this.messages.push(message);
+      this.#visit(message);
       return false;
     }
     const { errno, text } = readAcknowledgement(message);
@@ -84,10 +86,10 @@ export class NetlinkSocket {
     return new MessageBatch(this.#sequence);
   }
 
-  /** One answer for each request of the batch, in order. */
-  transact(batch: MessageBatch): Answer[] {
+  /** One answer for each request of the batch, in order. With `visit`, which gets each message as it comes, they keep none. */
+  transact(batch: MessageBatch, visit?: (message: Message) => void): Answer[] {
     this.#sequence = batch.nextSequence;
-    const answers = batch.operations.map((operation) => new OpenAnswer(operation));
+    const answers = batch.operations.map((operation) => new OpenAnswer(operation, visit));
     for (const { bytes, requests } of batch.portions()) {
       this.#transport.netlinkSend(this.#fd, bytes);
       this.#answer(answers, batch, requests);

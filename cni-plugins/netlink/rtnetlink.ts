@@ -33,6 +33,8 @@ export const RTM_DELNSID = 89;
 export const RTM_GETADDR = 22;
 export const RTM_NEWROUTE = 24;
 export const RTM_GETROUTE = 26;
+export const RTM_NEWNEIGH = 28;
+export const RTM_GETNEIGH = 30;
 export const RTM_GETVLAN = 114;
 
 /** Bit of RTNLGRP_IPV6_IFADDR. */
@@ -42,6 +44,8 @@ export const RTMGRP_IPV6_IFADDR = 0x100;
 export const RTMGRP_NSID = 0x8000000;
 /** Bit of RTNLGRP_LINK in a socket's group mask. */
 export const RTMGRP_LINK = 1;
+/** Bit of RTNLGRP_NEIGH. */
+export const RTMGRP_NEIGH = 4;
 
 export const AF_UNSPEC = 0;
 export const AF_INET = 2;
@@ -103,6 +107,16 @@ export const IFA_BROADCAST = 4;
 export const IFA_FLAGS = 8;
 export const IFA_F_DADFAILED = 0x08;
 export const IFA_F_TENTATIVE = 0x40;
+
+export const NDA_LLADDR = 2;
+export const NDA_CACHEINFO = 3;
+export const NDA_VLAN = 5;
+export const NDA_MASTER = 9;
+/** Of ndm_updated in struct nda_cacheinfo. */
+export const NDM_UPDATED_OFFSET = 8;
+export const NUD_NOARP = 0x40;
+export const NUD_PERMANENT = 0x80;
+export const NTF_SELF = 0x02;
 
 export const RTA_DST = 1;
 export const RTA_OIF = 4;

@@ -40,5 +40,8 @@ export const MAX_MONITOR_SILENCE_HEARTBEATS = 3;
 /** Ranges of VLANs of one uplink. Of one that has more, as many as 2,047, none are reported. */
 export const MAX_VLAN_RANGES = 32;
 
+/** Stations beyond the uplinks of one node that are reported; the others are counted. */
+export const MAX_STATIONS = 256;
+
 /** How the alias of a port of ours begins; `NETWORK/CONTAINER/INTERFACE` follows. */
 export const PORT_ALIAS_PREFIX = "cni-bridge:";

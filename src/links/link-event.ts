@@ -3,7 +3,7 @@
  * Imports `src/api` and `src/kube`, nothing of a product.
  */
 import type { OperationReport } from "../api/node-state.ts";
-import { parseObject } from "../kube/json-path.ts";
+import { listAt, parseObject } from "../kube/json-path.ts";
 
 /** A link of the node. */
 export interface Link {
@@ -40,18 +40,39 @@ interface LinkDetails {
   readonly untaggedVlan?: number | undefined;
 }
 
+/** A station beyond an uplink, whose address is in a range that was asked for. */
+export interface SeenStation {
+  /** 48 bits. */
+  readonly mac: number;
+  /** Index of the uplink. */
+  readonly port: number;
+  /** 0 where the bridge does not filter VLANs. */
+  readonly vlan: number;
+  /** Seconds since it was seen. */
+  readonly age: number;
+  /** Seconds since it was found on both sides of the uplink; absent where it was not. */
+  readonly flapAge: number | undefined;
+}
+
+export interface SeenStations {
+  readonly stations: readonly SeenStation[];
+  /** How many more there are. */
+  readonly more: number;
+}
+
 /** What a plugin reported of one call. */
 export type PluginReport = Omit<OperationReport, "network">;
 
 /**
  * The lines of `link-monitor`, one JSON object each: first every link, then `synced`, then changes. `resync` and `lost`
  * announce that every link is printed again, up to the next `synced`; `alive` is the heartbeat. Any process of the node may
- * send a report: one that can't be understood is undefined.
+ * send a report: one that can't be understood is undefined. `stations` has all that are seen.
  */
 export type LinkEvent =
   | ({ readonly event: "link" } & Link)
   | { readonly event: "gone"; readonly index: number }
   | { readonly event: "report"; readonly report: PluginReport | undefined }
+  | ({ readonly event: "stations" } & SeenStations)
   | { readonly event: "synced" | "resync" | "lost" | "alive" | "namespace-gone" };
 
 /** The event, or undefined for any other line: then the monitor is not the expected executable. Other fields are dropped. */
@@ -78,6 +99,8 @@ export function parseLinkEvent(line: string): LinkEvent | undefined {
       return typeof index === "number" ? { event, index } : undefined;
     case "report":
       return { event, report: reportOf(value) };
+    case "stations":
+      return { event, stations: listAt(value, "stations").flatMap(stationOf), more: numberOf(value.more) ?? 0 };
     case "synced":
     case "resync":
     case "lost":
@@ -103,6 +126,12 @@ function detailsOf(value: Record<string, unknown>): { details?: LinkDetails } {
 function reportOf({ plugin, command, code, ms }: Record<string, unknown>): PluginReport | undefined {
   if (typeof plugin !== "string" || typeof command !== "string") return undefined;
   return typeof code === "number" && typeof ms === "number" ? { plugin, command, code, ms } : undefined;
+}
+
+function stationOf(value: unknown): SeenStation[] {
+  const [mac, port, vlan, age, flapAge] = Array.isArray(value) ? value.map(numberOf) : [];
+  if (mac === undefined || port === undefined || vlan === undefined || age === undefined) return [];
+  return [{ mac, port, vlan, age, flapAge: (flapAge ?? -1) < 0 ? undefined : flapAge }];
 }
 
 function textOf(value: unknown): string | undefined {

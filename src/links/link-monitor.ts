@@ -1,12 +1,13 @@
 import { MAX_MONITOR_SILENCE_HEARTBEATS } from "../api/node-state.ts";
 import type { Clock } from "../kube/clock.ts";
 import type { Log } from "../kube/log.ts";
-import { runLineProcess } from "../kube/process/line-process.ts";
+import { type ProcessInput, runLineProcess } from "../kube/process/line-process.ts";
 import { type LinkEvent, parseLinkEvent } from "./link-event.ts";
 
 export interface LinkMonitorOptions {
   readonly command: string;
   readonly args: readonly string[];
+  readonly input?: ProcessInput;
   readonly onEvent: (event: LinkEvent) => void;
   /** Called before each start. A full dump follows. */
   readonly onStart: () => void;
@@ -27,5 +28,7 @@ export function runLinkMonitor(options: LinkMonitorOptions, signal: AbortSignal)
     onEvent(event);
     return event.event === "synced" ? "settled" : "taken";
   };
-  return runLineProcess({ name: "the link monitor", command, args, onLine, onStart, maxSilenceMs, clock, log }, signal);
+  const told = options.input && { input: options.input };
+  const process = { name: "the link monitor", command, args, ...told, onLine, onStart, maxSilenceMs, clock, log };
+  return runLineProcess(process, signal);
 }

@@ -54,6 +54,18 @@ describe("a line of the link monitor", () => {
     expect(parseLinkEvent(JSON.stringify({ event: "report", ...sent }))).toEqual({ event: "report", report });
   });
 
+  it("has the stations that are seen, without those that can't be understood", () => {
+    const stations = [[0x02_00_00_00_00_01, 4, 100, 5, 65], [0x02_00_00_00_00_02, 4, 0, 0, -1], [1, "4"], null];
+    expect(parseLinkEvent(JSON.stringify({ event: "stations", stations, more: 7 }))).toEqual({
+      event: "stations",
+      stations: [
+        { mac: 0x02_00_00_00_00_01, port: 4, vlan: 100, age: 5, flapAge: 65 },
+        { mac: 0x02_00_00_00_00_02, port: 4, vlan: 0, age: 0, flapAge: undefined },
+      ],
+      more: 7,
+    });
+  });
+
   it.each(["", "null", "42", "{", '{"event":"link"}', '{"event":"link","index":"3","name":"x"}', '{"event":"news"}'])(
     "is refused when it is %j",
     (line) => {

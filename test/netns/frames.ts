@@ -7,10 +7,12 @@ import type { Namespace } from "./testbed.ts";
 const SEND = `
 import os, socket, sys
 os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})
-with socket.socket(socket.AF_PACKET, socket.SOCK_RAW) as packets:
-    packets.bind((sys.argv[1], 0))
-    for frame in sys.argv[2:]:
-        packets.send(bytes.fromhex(frame))
+packets = {}
+for ifname, frame in zip(sys.argv[1::2], sys.argv[2::2]):
+    if ifname not in packets:
+        packets[ifname] = socket.socket(socket.AF_PACKET, socket.SOCK_RAW)
+        packets[ifname].bind((ifname, 0))
+    packets[ifname].send(bytes.fromhex(frame))
 `;
 
 const BROADCAST = "ff:ff:ff:ff:ff:ff";
@@ -19,7 +21,18 @@ const ETHERTYPE = "88b5";
 const PAYLOAD = "00".repeat(46);
 
 export async function sendFrames(from: Namespace, ifname: string, frames: readonly string[]): Promise<void> {
-  const { code, stderr } = await from.run(["python3", "-c", SEND, ifname, ...frames], { env: { PATH: searchPath() } });
+  await sendInTurn(
+    from,
+    frames.map((frame) => [ifname, frame]),
+  );
+}
+
+/** One after another, through the interface of each. */
+export async function sendInTurn(
+  from: Namespace,
+  frames: readonly (readonly [ifname: string, frame: string])[],
+): Promise<void> {
+  const { code, stderr } = await from.run(["python3", "-c", SEND, ...frames.flat()], { env: { PATH: searchPath() } });
   if (code !== 0) throw new Error(`frames were not sent: ${stderr}`);
 }
 

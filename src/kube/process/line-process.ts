@@ -23,11 +23,31 @@ const SHOWN_CHARACTERS = 200;
 /** `settled`: the program works. `refused`: it may not print this line. */
 type LineVerdict = "taken" | "settled" | "refused";
 
+/** What the program is told on its stdin: the last text, at each start and whenever it is another one. */
+export class ProcessInput {
+  #text = "";
+  #write: (text: string) => void = () => undefined;
+
+  set(text: string): void {
+    if (text === this.#text) return;
+    this.#text = text;
+    this.#write(text);
+  }
+
+  /** The program has started. */
+  attach(write: (text: string) => void): void {
+    this.#write = write;
+    if (this.#text !== "") write(this.#text);
+  }
+}
+
 export interface LineProcessOptions {
   /** What the log calls it. */
   readonly name: string;
   readonly command: string;
   readonly args: readonly string[];
+  /** Absent: it is told nothing. */
+  readonly input?: ProcessInput;
   readonly onLine: (line: string) => LineVerdict;
   /** Before each start. */
   readonly onStart: () => void;
@@ -114,6 +134,7 @@ function runOnce(options: LineProcessOptions, signal: AbortSignal): Promise<End>
     });
     // It may have ended before its stdin is closed.
     child.stdin.on("error", () => undefined);
+    options.input?.attach((text) => child.stdin.write(text));
     child.once("error", (error) => {
       failure ??= error.message;
       if (child.pid === undefined) finish();

@@ -1,7 +1,7 @@
 import { expect, it } from "vitest";
 import { type Clock, systemClock } from "../../../src/kube/clock.ts";
 import { silentLog } from "../../../src/kube/log.ts";
-import { runLineProcess } from "../../../src/kube/process/line-process.ts";
+import { ProcessInput, runLineProcess } from "../../../src/kube/process/line-process.ts";
 
 const STARTS = 4;
 
@@ -32,4 +32,22 @@ it("waits ever longer for a program that soon ends, although it works", async ()
 
 it("starts a program at once that had worked for long", async () => {
   expect(await waitsOf(60_000)).toEqual([100, 100, 100, 100]);
+});
+
+it("tells a program at each start what it was told last, and at once what is new", async () => {
+  const [input, stop] = [new ProcessInput(), new AbortController()];
+  const printed: string[] = [];
+  input.set("one\n");
+  const args = ["-c", 'read one && echo "$one" && read two && echo "$two"'];
+  const program = { name: "it", command: "/bin/sh", args, onStart: () => undefined, input };
+  const onLine = (line: string) => {
+    printed.push(line);
+    // The program ends with its second line.
+    if (printed.length === 1) input.set("two\n");
+    if (printed.length === 3) stop.abort();
+    return "settled" as const;
+  };
+  const clock: Clock = { ...systemClock, sleep: async () => undefined };
+  await runLineProcess({ ...program, onLine, clock, log: silentLog }, stop.signal);
+  expect(printed).toEqual(["one", "two", "two"]);
 });
