@@ -83,6 +83,20 @@ export function parseRangeText(text: string): MacRange | undefined {
   return parsed.ok ? parsed.range : undefined;
 }
 
+/** In order; those that overlap or touch are one. */
+export function mergeRanges(ranges: readonly MacRange[]): MacRange[] {
+  const merged: MacRange[] = [];
+  for (const range of [...ranges].sort((a, b) => a.start - b.start)) {
+    const last = merged.at(-1);
+    if (last !== undefined && range.start <= last.end + 1) {
+      merged[merged.length - 1] = { start: last.start, end: Math.max(last.end, range.end) as Mac };
+    } else {
+      merged.push(range);
+    }
+  }
+  return merged;
+}
+
 function notAMac(name: string, text: string, names: RangeNames): string {
   const what = names === CNAO_NAMES ? name : `${name} ${JSON.stringify(text)}`;
   return `failed to parse ${what} because the mac address is invalid`;

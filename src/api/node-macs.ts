@@ -1,13 +1,14 @@
 /**
- * NodeMACs: the addresses of one node's own interfaces, and how its bridges are set, as its bridge-marker reports them. It has the name of the node and
- * is owned by it, so that it goes with the node. There is no status subresource: all of it is a report.
+ * NodeMACs: the addresses of one node's own interfaces, how its bridges are set, and the stations beyond their uplinks that
+ * have addresses of pools, as its bridge-marker reports them. It has the name of the node and is owned by it, so that it goes
+ * with the node. There is no status subresource: all of it is a report.
  */
 
 import { z } from "zod";
 import { canonicalMac } from "./canonical-mac.ts";
 import { celRules } from "./cel.ts";
 import { MAX_NODE_BRIDGES, MAX_NODE_MACS, MAX_UPLINKS } from "./node-report.ts";
-import { MAX_VLAN_RANGES } from "./node-state.ts";
+import { MAX_STATIONS, MAX_VLAN_RANGES } from "./node-state.ts";
 import type { ObjectMeta } from "./object-meta.ts";
 
 /** What the kernel can hold: a bridge without ports takes any. */
@@ -84,6 +85,29 @@ const nodeBridgeSchema = z
   })
   .describe("A bridge and how it is set.");
 
+/** A time in UTC with whole seconds. */
+const MAX_TIME_CHARS = 20;
+
+const stationTime = () => z.iso.datetime().max(MAX_TIME_CHARS);
+
+const stationSchema = z
+  .object({
+    mac: canonicalMac,
+    bridge: interfaceName("bridge").describe("Bridge that has learned the address."),
+    uplink: interfaceName("uplink").describe("Uplink of the bridge where it was learned."),
+    vlan: z.int().min(1).max(MAX_VLAN).exactOptional().describe("VLAN of its frames, where the bridge filters."),
+    lastSeen: stationTime().describe(
+      "When the node got a frame from there. A report that changes brings it up to date, and every report after ten minutes.",
+    ),
+    lastFlap: stationTime()
+      .exactOptional()
+      .describe(
+        "When the address moved from a port of the node to the uplink for the third time within a minute: somebody on this " +
+          "node and somebody beyond the uplink use it.",
+      ),
+  })
+  .describe("An address that a bridge has learned at an uplink.");
+
 export const nodeMacsSchema = z
   .object({
     addresses: z
@@ -98,9 +122,23 @@ export const nodeMacsSchema = z
       .exactOptional()
       .describe("The bridges that the node publishes. Whoever writes a network that does not fit them is warned.")
       .meta({ "x-kubernetes-list-type": "atomic" }),
+    stations: z
+      .array(stationSchema)
+      .max(MAX_STATIONS)
+      .exactOptional()
+      .describe(
+        "Addresses in the ranges of MACPools that the published bridges have learned at their uplinks in the last ten minutes, " +
+          "also those of this cluster's VMs on other nodes.",
+      )
+      .meta({ "x-kubernetes-list-type": "atomic" }),
+    moreStations: z
+      .int()
+      .min(0)
+      .exactOptional()
+      .describe("How many more there are. Each node reports others of them than its neighbours."),
   })
   .describe(
-    "MAC addresses of one node's own interfaces, and its bridges, written by its bridge-marker. MAC pools give none of " +
+    "MAC addresses of one node's own interfaces, its bridges and what they have learned, written by its bridge-marker. MAC pools give none of " +
       "the addresses out, and hostAddressPolicy of a MACPool says what happens to an object that asks for one.",
   );
 
@@ -110,10 +148,14 @@ export type NodeUplink = z.infer<typeof nodeUplinkSchema>;
 
 export type NodeBridge = z.infer<typeof nodeBridgeSchema>;
 
+export type NodeStation = z.infer<typeof stationSchema>;
+
 export type NodeMACs = {
   readonly apiVersion?: string;
   readonly kind?: string;
   readonly metadata: ObjectMeta;
   readonly addresses: readonly NodeMac[];
   readonly bridges?: readonly NodeBridge[];
+  readonly stations?: readonly NodeStation[];
+  readonly moreStations?: number;
 };

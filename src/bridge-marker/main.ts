@@ -1,8 +1,9 @@
 /**
  * The process `bridge-marker`, one on each node. It publishes the node's Linux bridges as node resources, so that pods
- * are scheduled only to nodes with their bridge. It also reports the MAC addresses of the node's own interfaces to MAC pools,
- * and how its bridges are set to the lint of networks. The executable `link-monitor` gives link events, `node-links.ts` keeps
- * what matters, `node-publisher.ts` and `node-macs-publisher.ts` write.
+ * are scheduled only to nodes with their bridge. It reports to MAC pools the addresses of the node's own interfaces, and those
+ * of pools that are seen beyond its uplinks; to the lint of networks, how its bridges are set. The executable `link-monitor`
+ * gives link events and what bridges learn, `node-links.ts` keeps what matters, `node-publisher.ts` and
+ * `node-macs-publisher.ts` write.
  * A product: imports `src/api`, `src/kube`, `src/certs` and `src/links`, nothing else of ours.
  *
  * At its stop it removes its resources only if the component was removed (`src/api/component-state.ts`).
@@ -10,12 +11,14 @@
 import { join } from "node:path";
 import { decideAtShutdown, readLiveConfig } from "../api/component-state.ts";
 import { NETWORK_ADDONS_CONFIGS } from "../api/kinds.ts";
+import type { MacRange } from "../api/mac-range.ts";
 import { NETWORK_ADDONS_CONFIG_NAME } from "../api/names.ts";
 import { MONITOR_HEARTBEAT_SECONDS } from "../api/node-state.ts";
 import { serveNodeMetrics } from "../certs/metrics-endpoint.ts";
 import { KubeClient } from "../kube/client/client.ts";
 import { systemClock } from "../kube/clock.ts";
 import { loadCredentials } from "../kube/credentials/credentials.ts";
+import { ProcessInput } from "../kube/process/line-process.ts";
 import { readPort, runProcess } from "../kube/process/process.ts";
 import type { LinkEvent } from "../links/link-event.ts";
 import { runLinkMonitor } from "../links/link-monitor.ts";
@@ -25,6 +28,7 @@ import { markerMetrics } from "./marker-metrics.ts";
 import { NodeLinks } from "./node-links.ts";
 import { NodeMacsPublisher } from "./node-macs-publisher.ts";
 import { NodePublisher } from "./node-publisher.ts";
+import { followPoolRanges, stationQuery } from "./pool-ranges.ts";
 
 /** After so long without a complete list of links, or without an answer of the API server, the process is not alive. */
 const MAX_UNSYNCED_SECONDS = 60;
@@ -89,19 +93,32 @@ await runProcess({
       },
     );
 
+    const input = new ProcessInput();
     const monitor = {
       command: env.LINK_MONITOR ?? join(import.meta.dirname, ...BUILT_MONITOR),
       args: ["--bridges", "--resync-seconds", String(flags.reconcileIntervalMs / 1000)],
+      input,
       heartbeatSeconds: Number(env.LINK_MONITOR_HEARTBEAT_SECONDS ?? MONITOR_HEARTBEAT_SECONDS),
       onStart: () => {
         links.restart();
         counted.monitorStarted();
       },
       onEvent: (event: LinkEvent) => {
+        if (event.event === "stations") {
+          links.setStations(event, systemClock.now());
+          reports.changed();
+        }
         if (!links.apply(event)) return;
         publisher.changed();
         reports.changed();
       },
+      clock: systemClock,
+      log,
+    };
+    const ranges = {
+      client,
+      refreshMs: flags.reconcileIntervalMs,
+      onRanges: (found: readonly MacRange[]) => input.set(stationQuery(found, flags.nodeName)),
       clock: systemClock,
       log,
     };
@@ -110,6 +127,7 @@ await runProcess({
       runLinkMonitor(monitor, signal),
       publisher.run(signal),
       reports.run(signal),
+      followPoolRanges(ranges, signal),
       serveNodeMetrics(endpoint, signal),
     ]);
 

@@ -1,10 +1,10 @@
 import { existsSync } from "node:fs";
 import { join } from "node:path";
-import { formatMac, isMulticast, parseMac } from "../api/mac.ts";
+import { formatMac, isMulticast, macFromNumber, parseMac } from "../api/mac.ts";
 import { BRIDGE_RESOURCE_PREFIX } from "../api/names.ts";
-import type { NodeBridge, NodeMac, NodeUplink } from "../api/node-macs.ts";
+import type { NodeBridge, NodeMac, NodeStation, NodeUplink } from "../api/node-macs.ts";
 import { MAX_NODE_BRIDGES, MAX_NODE_MACS, MAX_UPLINKS, shownInterface } from "../api/node-report.ts";
-import type { Link } from "../links/link-event.ts";
+import type { Link, SeenStation, SeenStations } from "../links/link-event.ts";
 import { LinkTable } from "../links/link-table.ts";
 import { type BridgeResources, type BridgeSelection, bridgeResources } from "./bridge-resources.ts";
 
@@ -19,14 +19,41 @@ export interface HostAddresses {
   readonly omitted: number;
 }
 
+export interface StationReport {
+  /** By address. */
+  readonly stations: readonly NodeStation[];
+  /** How many more the node sees. */
+  readonly more: number;
+}
+
 /** The node's links, and what the marker publishes and reports of them. Of the thousands of veths nothing is kept. */
 export class NodeLinks extends LinkTable {
   readonly #selection: BridgeSelection;
+  #seen: SeenStations = { stations: [], more: 0 };
+  #seenAtMs = 0;
 
   /** `isVirtual`: whether the interface of that name is a virtual function. */
   constructor(selection: BridgeSelection, isVirtual = isVirtualFunction) {
     super((link) => publishedPart(link, selection.onlyWithPorts, isVirtual));
     this.#selection = selection;
+  }
+
+  /** `nowMs`: by the wall clock. */
+  setStations(seen: SeenStations, nowMs: number): void {
+    this.#seen = seen;
+    this.#seenAtMs = nowMs;
+  }
+
+  /** Stations beyond the uplinks of published bridges. */
+  stations(): StationReport {
+    const { links } = this;
+    const published = this.resources().keys;
+    const stations = this.#seen.stations.flatMap((seen) => stationOf(seen, links, published, this.#seenAtMs));
+    const orderOf = ({ mac, bridge, vlan = 0 }: NodeStation): string => `${mac} ${vlan} ${bridge}`;
+    return {
+      stations: stations.sort((one, other) => (orderOf(one) < orderOf(other) ? -1 : 1)),
+      more: this.#seen.more,
+    };
   }
 
   resources(): BridgeResources {
@@ -97,6 +124,30 @@ function uplinksOf(ports: readonly Link[]): NodeUplink[] {
       ];
     })
     .slice(0, MAX_UPLINKS);
+}
+
+function stationOf(
+  { mac: number, port, vlan, age, flapAge }: SeenStation,
+  links: readonly Link[],
+  published: ReadonlySet<string>,
+  nowMs: number,
+): NodeStation[] {
+  const uplink = links.find(({ index, details }) => index === port && details?.carrier !== undefined);
+  const bridge = links.find(({ index }) => index === uplink?.master);
+  const mac = macFromNumber(number);
+  if (mac === undefined || uplink === undefined || bridge === undefined) return [];
+  if (!published.has(BRIDGE_RESOURCE_PREFIX + bridge.name)) return [];
+  const before = (seconds: number): string => `${new Date(nowMs - seconds * 1000).toISOString().slice(0, 19)}Z`;
+  return [
+    {
+      mac: formatMac(mac),
+      bridge: bridge.name,
+      uplink: shownInterface(uplink.name),
+      ...(vlan === 0 ? {} : { vlan }),
+      lastSeen: before(age),
+      ...(flapAge === undefined ? {} : { lastFlap: before(flapAge) }),
+    },
+  ];
 }
 
 /**

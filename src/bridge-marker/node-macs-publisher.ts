@@ -1,6 +1,6 @@
 import type { Registry } from "prom-client";
 import { apiVersionOf, NODE_MACS } from "../api/kinds.ts";
-import type { NodeBridge, NodeMACs, NodeMac } from "../api/node-macs.ts";
+import type { NodeBridge, NodeMACs, NodeMac, NodeStation } from "../api/node-macs.ts";
 import { ApiError, isNotFound } from "../kube/client/api-error.ts";
 import type { KubeClient } from "../kube/client/client.ts";
 import type { Resource } from "../kube/client/resource.ts";
@@ -11,6 +11,8 @@ import type { NodeLinks } from "./node-links.ts";
 
 /** A storm of link events, such as of a wire that comes and goes, causes at most one write in this time. */
 const MIN_WRITE_INTERVAL_MS = 10_000;
+/** Stations that come and go wait for so long, unless one is on both sides of its uplink. */
+const STATIONS_INTERVAL_MS = 60_000;
 /** After a refusal, or where there is no CRD: what would help is an administrator's or the operator's work. */
 const REFUSED_RETRY_MS = 60_000;
 const FIELD_MANAGER = "bridge-marker";
@@ -20,7 +22,7 @@ const NODE_MACS_RESOURCE: Resource<NodeMACs> = NODE_MACS as Resource<NodeMACs>;
 export interface NodeMacsPublisherOptions {
   readonly client: KubeClient;
   readonly nodeName: string;
-  readonly links: Pick<NodeLinks, "known" | "hostAddresses" | "bridges">;
+  readonly links: Pick<NodeLinks, "known" | "hostAddresses" | "bridges" | "stations">;
   /** How often to write without a change: somebody may have deleted or edited the object. */
   readonly refreshMs: number;
   readonly log: Log;
@@ -31,20 +33,23 @@ export interface NodeMacsPublisherOptions {
 interface Report {
   readonly addresses: readonly NodeMac[];
   readonly bridges: readonly NodeBridge[];
+  readonly stations?: readonly NodeStation[];
+  readonly moreStations?: number;
 }
 
 /**
- * Reports the addresses of the node's own interfaces and the settings of its bridges as NodeMACs, for MAC pools and for the
- * lint of networks. It only writes: the object is owned by the Node and goes with it. Nothing waits for it, because most
- * clusters can do without.
+ * Reports as NodeMACs the addresses of the node's own interfaces, the settings of its bridges and the stations beyond their
+ * uplinks, for MAC pools and for the lint of networks. It only writes: the object is owned by the Node and goes with it.
+ * Nothing waits for it, because most clusters can do without.
  */
 export class NodeMacsPublisher {
   readonly #options: NodeMacsPublisherOptions;
   readonly #clock: Clock;
   readonly #controller: Controller;
   #nodeUid: string | undefined;
-  /** What was written last, and when. */
+  /** What was written last, without its stations, these, and when. */
   #written = "";
+  #writtenStations = "";
   #writtenAtMs = Number.NEGATIVE_INFINITY;
   #triedAtMs = Number.NEGATIVE_INFINITY;
   #reportedProblem = "";
@@ -101,9 +106,17 @@ export class NodeMacsPublisher {
     const uid = this.#nodeUid;
     if (!links.known || uid === undefined) return {};
     const { addresses, omitted } = links.hostAddresses();
-    const report = { addresses, bridges: links.bridges() };
-    const wanted = JSON.stringify([uid, report]);
-    const restMs = this.#writtenAtMs + refreshMs - this.#clock.monotonicMs();
+    const { stations, more } = links.stations();
+    const settled = { addresses, bridges: links.bridges() };
+    const report: Report = {
+      ...settled,
+      ...(stations.length === 0 ? {} : { stations }),
+      ...(more === 0 ? {} : { moreStations: more }),
+    };
+    const wanted = JSON.stringify([uid, settled, stations.filter(({ lastFlap }) => lastFlap).map(placeOf)]);
+    const wantedStations = JSON.stringify(stations.map(placeOf));
+    const everyMs = wantedStations === this.#writtenStations ? refreshMs : Math.min(refreshMs, STATIONS_INTERVAL_MS);
+    const restMs = this.#writtenAtMs + everyMs - this.#clock.monotonicMs();
     if (wanted === this.#written && restMs > 0) return { requeueAfterMs: restMs };
     const pauseMs = this.#triedAtMs + MIN_WRITE_INTERVAL_MS - this.#clock.monotonicMs();
     if (pauseMs > 0) await this.#clock.sleep(pauseMs, signal);
@@ -116,8 +129,9 @@ export class NodeMacsPublisher {
       return { requeueAfterMs: REFUSED_RETRY_MS };
     }
     this.#reportedProblem = "";
-    if (wanted !== this.#written) log.info({ ...report, omitted }, "reported the node's MAC addresses and bridges");
+    if (wanted !== this.#written) log.info({ ...settled, omitted }, "reported the node's MAC addresses and bridges");
     this.#written = wanted;
+    this.#writtenStations = wantedStations;
     this.#writtenAtMs = this.#clock.monotonicMs();
     return { requeueAfterMs: refreshMs };
   }
@@ -137,6 +151,11 @@ export class NodeMacsPublisher {
     if (isNotFound(error)) log.debug("no CRD for NodeMACs: the node's MAC addresses are not reported");
     else log.warn({ err: error }, "the node's MAC addresses can't be reported, so MAC pools do not know them");
   }
+}
+
+/** A station without its times, which change no report by themselves. */
+function placeOf({ mac, bridge, uplink, vlan }: NodeStation): unknown[] {
+  return [mac, bridge, uplink, vlan];
 }
 
 /** No CRD, no right, or what the CRD refuses: trying again at once would not help. */

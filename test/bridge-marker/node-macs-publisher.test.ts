@@ -54,6 +54,15 @@ afterEach(async () => {
   await running;
 });
 
+const LINK = { event: "link", kind: "", master: 0, mac: "", permanentMac: undefined } as const;
+
+/** Beyond the link with index 4. */
+function seeStations(seen: readonly { mac: number; age: number; flapAge?: number }[], more = 0): void {
+  const stations = seen.map(({ mac, age, flapAge }) => ({ mac, port: 4, vlan: 0, age, flapAge }));
+  links.setStations({ stations, more }, 0);
+  publisher.changed();
+}
+
 /** As the link monitor tells it. */
 function see(mac: string, name = "eno1", index = 2): void {
   links.apply({ event: "link", index, name, kind: "", master: 0, mac, permanentMac: undefined });
@@ -126,6 +135,51 @@ describe("the report of a node's addresses", () => {
     await clock.advance(10_000);
     await vi.waitFor(() => expect(written).toHaveLength(2));
     expect(reported().at(-1)).toBe("52:54:00:00:00:99");
+  });
+
+  it("has the stations, and waits a minute with those that come and go, but not with one on both sides", async () => {
+    publisher.nodeSeen("uid-1");
+    links.apply({ ...LINK, index: 3, name: "br1", kind: "bridge", mtu: 1500 });
+    links.apply({ ...LINK, index: 4, name: "eno2", master: 3, mtu: 1500, details: { carrier: true } });
+    seeStations([{ mac: 0x0200_0000_0001, age: 0 }]);
+    see("52:54:00:00:00:01");
+    await vi.waitFor(() => expect(written).toHaveLength(1));
+    expect(written[0]?.stations).toEqual([
+      { mac: "02:00:00:00:00:01", bridge: "br1", uplink: "eno2", lastSeen: expect.any(String) },
+    ]);
+    await settle();
+    await clock.advance(10_000);
+    seeStations([]);
+    await settle();
+    await clock.advance(40_000);
+    expect(written).toHaveLength(1);
+    await clock.advance(10_000);
+    await vi.waitFor(() => expect(written).toHaveLength(2));
+    expect(written[1]).not.toHaveProperty("stations");
+    await settle();
+    await clock.advance(10_000);
+    seeStations([{ mac: 0x0200_0000_0002, age: 0, flapAge: 0 }], 9);
+    await vi.waitFor(() => expect(written).toHaveLength(3));
+    expect(written[2]).toMatchObject({ stations: [{ lastFlap: expect.any(String) }], moreStations: 9 });
+  });
+
+  it("is not written for the time when a station was seen, nor for how many more there are", async () => {
+    publisher.nodeSeen("uid-1");
+    links.apply({ ...LINK, index: 3, name: "br1", kind: "bridge", mtu: 1500 });
+    links.apply({ ...LINK, index: 4, name: "eno2", master: 3, mtu: 1500, details: { carrier: true } });
+    seeStations([{ mac: 0x0200_0000_0001, age: 0 }]);
+    see("52:54:00:00:00:01");
+    await vi.waitFor(() => expect(written).toHaveLength(1));
+    for (let minute = 1; minute < 10; minute++) {
+      await settle();
+      await clock.advance(59_000);
+      seeStations([{ mac: 0x0200_0000_0001, age: 60 * minute }], minute);
+    }
+    await settle();
+    expect(written).toHaveLength(1);
+    await clock.advance(REFRESH_MS);
+    await vi.waitFor(() => expect(written).toHaveLength(2));
+    expect(written[1]).toMatchObject({ moreStations: 9 });
   });
 
   it("is written again after a while, in case that somebody deleted it", async () => {

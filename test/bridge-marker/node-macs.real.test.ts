@@ -6,7 +6,7 @@ import { apiVersionOf, NODE_MACS } from "../../src/api/kinds.ts";
 import { BRIDGE_MARKER, OPERATOR_NAME } from "../../src/api/names.ts";
 import type { NodeMACs } from "../../src/api/node-macs.ts";
 import { MAX_NODE_MACS, MAX_UPLINKS } from "../../src/api/node-report.ts";
-import { MAX_VLAN_RANGES } from "../../src/api/node-state.ts";
+import { MAX_STATIONS, MAX_VLAN_RANGES } from "../../src/api/node-state.ts";
 import { isNotFound } from "../../src/kube/client/api-error.ts";
 import { KubeClient } from "../../src/kube/client/client.ts";
 import { RESOURCES, type Resource } from "../../src/kube/client/resource.ts";
@@ -95,7 +95,7 @@ describe("the report of a node's addresses, on a real API server", { timeout: 12
     node: NodeName,
     metadata: object = {},
     addresses: readonly object[] = [numbered(1)],
-    bridges?: readonly object[],
+    lists: { readonly bridges?: readonly object[]; readonly stations?: readonly object[] } = {},
   ): Promise<string> {
     const client = clients.get(as);
     const body = {
@@ -103,7 +103,7 @@ describe("the report of a node's addresses, on a real API server", { timeout: 12
       kind: NODE_MACS.kind,
       metadata: { name: node, ownerReferences: [ownedBy(node)], ...metadata },
       addresses,
-      ...(bridges === undefined ? {} : { bridges }),
+      ...lists,
     };
     const answer = await client?.raw("PATCH", `/apis/${apiVersionOf(NODE_MACS)}/${NODE_MACS.plural}/${node}`, {
       body: JSON.stringify(body),
@@ -163,7 +163,20 @@ describe("the report of a node's addresses, on a real API server", { timeout: 12
     ];
     for (const [wrong, expected] of uplinks) {
       const bridge = { name: "br1", mtu: 1500, vlanFiltering: true, uplinks: wrong };
-      expect(await write("node-a", "node-a", {}, [], [bridge])).toContain(expected);
+      expect(await write("node-a", "node-a", {}, [], { bridges: [bridge] })).toContain(expected);
+    }
+    const station = { mac: "02:5d:1c:00:00:a3", bridge: "br1", uplink: "eno2", lastSeen: "2026-01-02T03:04:05Z" };
+    const stations: [readonly object[], string][] = [
+      [Array.from({ length: MAX_STATIONS + 1 }, () => station), `must have at most ${MAX_STATIONS} items`],
+      [[{ ...station, mac: "02-5d-1c-00-00-a3" }], "six lower-case octets"],
+      [[{ ...station, uplink: "e\u001b[2J" }], "printable ASCII characters"],
+      [[{ ...station, bridge: "a-name-of-16-byt" }], "15"],
+      [[{ ...station, vlan: 4095 }], "4094"],
+      [[{ ...station, lastSeen: "yesterday" }], "lastSeen"],
+      [[{ ...station, lastFlap: "2026-01-02T03:04:05.000000000Z" }], "20"],
+    ];
+    for (const [wrong, expected] of stations) {
+      expect(await write("node-a", "node-a", {}, [], { stations: wrong })).toContain(expected);
     }
     expect((await cluster.admin.list(REPORTS)).items.map(({ metadata }) => metadata.name)).toEqual(["node-b"]);
   });
@@ -224,6 +237,23 @@ describe("the report of a node's addresses, on a real API server", { timeout: 12
     expect(await process.stop()).toBe(0);
     expect(await reported(), process.log).toEqual([]);
     await cluster.applyConfig({ linuxBridge: {} });
+  });
+
+  it("has what is seen beyond the uplinks", async () => {
+    const { command, say } = await scriptedMonitor(cluster.controlPlane.directory);
+    await say(
+      seenLink(3, "br1", "bridge", "52:54:00:00:00:01", { mtu: 1500 }),
+      seenLink(4, "eno2", "", "52:54:00:00:00:04", { master: 3, carrier: true, mtu: 1500 }),
+      { event: "synced" },
+      { event: "stations", stations: [[0x02_5d_1c_00_00_a3, 4, 100, 5, 5]], more: 3 },
+    );
+    const process = await startMarker(command);
+    await untilReported(process, ["eno2 52:54:00:00:00:04"]);
+    const time = expect.stringMatching(/^20\d\d-.*Z$/);
+    const station = { mac: "02:5d:1c:00:00:a3", bridge: "br1", uplink: "eno2", vlan: 100 };
+    const { stations, moreStations } = await cluster.admin.get(REPORTS, { name: "node-a" });
+    expect([stations, moreStations]).toEqual([[{ ...station, lastSeen: time, lastFlap: time }], 3]);
+    expect(await process.stop()).toBe(0);
   });
 
   it("has no address that software made, and the bridges as a real kernel has them", async () => {

@@ -1,5 +1,5 @@
 import { firstOctet, isMulticast, type Mac, POD_BRIDGE_MAC } from "../../api/mac.ts";
-import { formatRange, type MacRange, rangeContains, rangeSize } from "../../api/mac-range.ts";
+import { formatRange, type MacRange, mergeRanges, rangeContains, rangeSize } from "../../api/mac-range.ts";
 
 /** What a pool's ranges hold and no pool gives out, whatever its exclusions. */
 export interface Skipped {
@@ -27,7 +27,7 @@ export class Segments {
   readonly #firstNumbers: readonly number[];
 
   constructor(ranges: readonly MacRange[], exclusions: readonly MacRange[] = []) {
-    const whole = merge(ranges);
+    const whole = mergeRanges(ranges);
     const unicast = whole.flatMap(unicastOf);
     this.skipped = {
       multicast: sizeOf(whole) - sizeOf(unicast),
@@ -86,19 +86,6 @@ export class Segments {
   toString(): string {
     return this.spans.map(formatRange).join(", ");
   }
-}
-
-function merge(ranges: readonly MacRange[]): MacRange[] {
-  const merged: MacRange[] = [];
-  for (const range of [...ranges].sort((a, b) => a.start - b.start)) {
-    const last = merged.at(-1);
-    if (last !== undefined && range.start <= last.end + 1) {
-      merged[merged.length - 1] = { start: last.start, end: Math.max(last.end, range.end) as Mac };
-    } else {
-      merged.push(range);
-    }
-  }
-  return merged;
 }
 
 function joined(ranges: readonly MacRange[]): MacRange[] {

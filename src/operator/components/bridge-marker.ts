@@ -2,7 +2,7 @@
 
 import { NODE_MACS_CRD } from "../../api/crds.ts";
 import { IDLE_NODE_FLAGS } from "../../api/image.ts";
-import { BRIDGE_MARKER, BRIDGE_RESOURCE_PREFIX } from "../../api/names.ts";
+import { BRIDGE_MARKER, BRIDGE_RESOURCE_PREFIX, MAC_POOL_GROUP } from "../../api/names.ts";
 import type { NetworkAddonsConfigSpec } from "../../api/network-addons-config.ts";
 import { BRIDGE_MARKER_HEALTH_PORT, BRIDGE_MARKER_METRICS_PORT } from "../../api/node-ports.ts";
 import type { KubeObject } from "../../kube/client/resource.ts";
@@ -33,6 +33,7 @@ export function bridgeMarkerObjects({ spec, settings }: RenderInput): KubeObject
           rule("", ["nodes"], READ),
           rule("", ["nodes/status"], ["patch"]),
           REPORT_NODE_MACS,
+          rule(MAC_POOL_GROUP, ["macpools"], ["list"]),
           READ_CONFIG,
           ...ASK_WHO_MAY,
         ],
