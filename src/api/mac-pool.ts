@@ -17,12 +17,16 @@ export type ObjectOptOut = (typeof OBJECT_OPT_OUTS)[number];
 export const HOST_ADDRESS_POLICIES = ["Warn", "Deny", "Off"] as const;
 export type HostAddressPolicy = (typeof HOST_ADDRESS_POLICIES)[number];
 
+export const EXPLICIT_POLICIES = ["Anywhere", "OwnPool", "OutsidePools"] as const;
+export type ExplicitAddresses = (typeof EXPLICIT_POLICIES)[number];
+
 /** Filled in memory where a pool does not say. */
 export const DEFAULT_QUARANTINE_SECONDS = 60;
 /** An API server's request lifetime (60 s unless configured otherwise), the webhooks after ours, and a margin. */
 export const DEFAULT_PENDING_SECONDS = 120;
 export const DEFAULT_CONFLICT_POLICY: ConflictPolicy = "Deny";
 export const DEFAULT_HOST_ADDRESS_POLICY: HostAddressPolicy = "Warn";
+export const DEFAULT_EXPLICIT_ADDRESSES: ExplicitAddresses = "Anywhere";
 
 const MAX_RANGES = 32;
 const MAX_EXCLUSIONS = 256;
@@ -87,6 +91,14 @@ const macPoolSpecSchema = z
         "Where an address is in conflict with another object's. Cluster (the default): anywhere. Network: only on networks that can " +
           "meet, if the pools of both objects say Network. Different bridges, VLANs of a bridge, and networks of other plugins by " +
           "name count as apart. The pool itself gives out no address that any object has.",
+      ),
+    explicitAddresses: z
+      .enum(EXPLICIT_POLICIES)
+      .exactOptional()
+      .describe(
+        "Which MAC addresses objects can ask for in the namespaces that this pool serves. Anywhere (the default): any, also of " +
+          "another pool. OwnPool: only those in the ranges of this pool. OutsidePools: only those in the range of no pool; " +
+          "exclusions count as outside. An object keeps an address that it has already.",
       ),
     hostAddressPolicy: z
       .enum(HOST_ADDRESS_POLICIES)

@@ -186,6 +186,19 @@ export const MUTATIONS = {
       return connections;
     },
   },
+  /** Pools say nothing about addresses by hand. */
+  "explicit addresses": {
+    between: (connections, caches) => {
+      const { index } = caches;
+      const { poolFor } = index;
+      index.poolFor = (labels) => {
+        const pool = poolFor.call(index, labels);
+        pool?.changePolicy({ ...pool.settings, explicitAddresses: "Anywhere" });
+        return pool;
+      };
+      return connections;
+    },
+  },
   /** Every namespace is served by the pool `default`. */
   "pool selection": {
     between: (connections) => ({

@@ -1,4 +1,9 @@
-import { type ConflictPolicy, HOST_ADDRESS_POLICIES, type HostAddressPolicy } from "../../src/api/mac-pool.ts";
+import {
+  type ConflictPolicy,
+  type ExplicitAddresses,
+  HOST_ADDRESS_POLICIES,
+  type HostAddressPolicy,
+} from "../../src/api/mac-pool.ts";
 import { Random } from "../support/random.ts";
 import { CALM, type Weather } from "./network.ts";
 import type { Shape } from "./tenancy.ts";
@@ -31,6 +36,8 @@ export interface Plan {
   readonly mayOptOut: boolean;
   /** Of every pool all the time, as to addresses that nodes have. */
   readonly hostAddressPolicy: HostAddressPolicy;
+  /** Of every pool all the time. */
+  readonly explicitAddresses: ExplicitAddresses;
   /** Share of the pods whose annotation is written in short. */
   readonly shorthand: number;
   /** When KubeVirt is installed. */
@@ -70,12 +77,16 @@ export type Trouble =
 
 const POLICIES = ["Deny", "Deny", "Deny", "Warn", "Warn", "DenyRunning"] as const;
 
+/** Who may ask for little meets little. */
+const EXPLICIT_POLICIES = ["Anywhere", "Anywhere", "Anywhere", "OwnPool", "OutsidePools"] as const;
+
 export function planOf(seed: number, episode: number, replicas: number): Plan {
   const words = [seed, episode];
   const random = new Random(...words, 0);
   const later = new Random(...words, 5);
   const latest = new Random(...words, 6);
   const nodes = new Random(...words, 7);
+  const byHand = new Random(...words, 8);
   const mayOptOut = later.chance(0.5);
   const some = (probability: number, most: number): number =>
     random.chance(probability) ? random.between(0, most) : 0;
@@ -108,6 +119,7 @@ export function planOf(seed: number, episode: number, replicas: number): Plan {
     optOut: random.pick([0, 0, 0.15]),
     mayOptOut,
     hostAddressPolicy: nodes.pick(HOST_ADDRESS_POLICIES),
+    explicitAddresses: byHand.pick(EXPLICIT_POLICIES),
     shorthand: random.pick([0, 0.3]),
     kubevirtAtMs: random.chance(0.15) ? random.between(0, 60_000) : 0,
     skewMs: later.chance(0.3) ? later.between(-600_000, 600_000) : later.between(-50, 50),

@@ -32,13 +32,14 @@ const NOTICED_IN: Record<Mutation, readonly number[]> = {
   "plug-in judged": [66, 189],
   "opt-out allowed": [3, 7],
   "strictest policy": [7, 50],
-  "listed in caches": [2, 1],
+  "listed in caches": [24, 32],
   "receiver judged": [0, 2],
   "receiver remembered": [16, 21],
   "network comparison": [4, 5],
   "move judged": [0, 3],
   "pool selection": [3, 7],
   "node addresses kept": [0, 1],
+  "explicit addresses": [4, 10],
   "caches listed anew": [36, 88],
 };
 

@@ -5,6 +5,7 @@ import { guestInterfaces, VM_TEMPLATE_SPEC } from "../../src/mac-pool/objects/gu
 import { appliedPatch } from "../support/applied-patch.ts";
 import { keyOf } from "../support/object-store.ts";
 import { type Party, type Place, type Provenance, Violation } from "./audit.ts";
+import { checkGivenByHand, checkKept } from "./explicit-addresses.ts";
 import { domainsHeld } from "./layer2.ts";
 import { type HolderKind, isOptedOut, isReceiver, macsHeld, RESOURCE_OF } from "./objects.ts";
 import { type Answer, admissionRequest, callWebhook } from "./webhook-call.ts";
@@ -77,7 +78,7 @@ export class Submission {
 
   #answered(old: KubeObject | undefined, asked: KubeObject, object: KubeObject, said: Answer): void {
     const world = this.#world;
-    const { namespace } = this.#wanted;
+    const { kind, namespace } = this.#wanted;
     const { decision, replica, calledMs } = said;
     // With etcd the API server began anew: nobody hears the answer.
     if (world.etcd.restores !== this.#restores) {
@@ -85,6 +86,7 @@ export class Submission {
       return;
     }
     if (!decision.answer.allowed) {
+      if (decision.refusal?.code === "MACPOOL_EXPLICIT_ADDRESS") checkKept(old, asked);
       world.refused(this.#wanted, object, decision.refusal, calledMs, replica);
       return;
     }
@@ -110,6 +112,7 @@ export class Submission {
     const chosenNow = new Set([...chosen].filter((mac) => !sent.has(mac)));
     this.#checkListed(object, granted, { chosen: chosenNow, excused: excusedIn(decision.answer, patched) }, said);
     this.#checkNodes(object, granted, chosenNow, said);
+    checkGivenByHand(world, kind, object, { granted, chosen });
     this.#later(old, patched, {
       granted: new Map(granted.map((mac) => [mac, calledMs])),
       chosen,

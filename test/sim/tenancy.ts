@@ -36,6 +36,8 @@ export class Tenancy {
   readonly #servers = new Map<string, Set<string>>();
   /** Pool -> every address that it has ever had. */
   readonly #had = new Map<string, Set<string>>();
+  /** Addresses that some pool has had at every moment. */
+  #alwaysInRange: ReadonlySet<string>;
   /** Every address that anybody asks for, by number. */
   readonly #macs: readonly string[];
 
@@ -43,6 +45,7 @@ export class Tenancy {
     this.#etcd = etcd;
     this.#plan = plan;
     this.#macs = Array.from({ length: plan.poolSize * 2 + MORE_ADDRESSES }, (_, number) => macText(FIRST_MAC + number));
+    this.#alwaysInRange = new Set(this.#macs);
     for (const name of NAMESPACES) {
       const mode = name === UNMANAGED ? "ignore" : "allocate";
       const labels = { [VM_WEBHOOK]: mode, [POD_WEBHOOK]: mode, ...(name === plan.tenant && { [TENANT]: "yes" }) };
@@ -96,6 +99,7 @@ export class Tenancy {
       conflictPolicy: this.#plan.pools[name]?.policy ?? "Deny",
       ...(this.#plan.perNetwork.includes(name) && { conflictScope: "Network" }),
       hostAddressPolicy: this.#plan.hostAddressPolicy,
+      explicitAddresses: this.#plan.explicitAddresses,
       objectOptOut: this.#plan.mayOptOut ? "Allow" : "Claim",
       ...old?.spec,
       ...(conflictPolicy === undefined ? {} : { conflictPolicy }),
@@ -156,7 +160,12 @@ export class Tenancy {
     return this.pools().some((pool) => isIn(pool, mac));
   }
 
+  wasAlwaysInRange(mac: string): boolean {
+    return this.#alwaysInRange.has(mac);
+  }
+
   #noteServed(): void {
+    this.#alwaysInRange = new Set([...this.#alwaysInRange].filter((mac) => this.isInAnyPool(mac)));
     for (const pool of this.pools()) {
       const { name = "" } = pool.metadata;
       for (const mac of this.#macs) if (isIn(pool, mac)) entry(this.#had, name).add(mac);

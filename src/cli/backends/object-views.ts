@@ -2,6 +2,7 @@ import { formatMac, type Mac, parseMac } from "../../api/mac.ts";
 import type { ClaimOwner, MACClaim } from "../../api/mac-claim.ts";
 import {
   DEFAULT_CONFLICT_POLICY,
+  DEFAULT_EXPLICIT_ADDRESSES,
   DEFAULT_HOST_ADDRESS_POLICY,
   DEFAULT_QUARANTINE_SECONDS,
   type LabelSelector,
@@ -55,6 +56,7 @@ export function poolView(pool: MACPool, taken: Taken | undefined): PoolView {
     serves: servesText(metadata.name ?? "", spec.namespaceSelector),
     conflictPolicy: spec.conflictPolicy ?? DEFAULT_CONFLICT_POLICY,
     conflictScope: spec.conflictScope ?? "Cluster",
+    explicitAddresses: spec.explicitAddresses ?? DEFAULT_EXPLICIT_ADDRESSES,
     quarantineSeconds: spec.quarantineSeconds ?? DEFAULT_QUARANTINE_SECONDS,
     ...whole,
     outOfRange,

@@ -58,6 +58,17 @@ const MIN_WINDOW_SECONDS = 60;
 /** From this share on a pool is nearly full, as in the alert KubemacpoolNearlyFull. */
 const NEARLY_FULL = 0.9;
 
+function policyText({
+  conflictPolicy,
+  conflictScope,
+  quarantineSeconds,
+  explicitAddresses = "Anywhere",
+}: PoolView): string {
+  const scope = conflictScope === "Network" ? " on each network" : "";
+  const explicit = explicitAddresses === "Anywhere" ? "" : `, explicit addresses ${explicitAddresses}`;
+  return `${conflictPolicy}${scope}, quarantine ${quarantineSeconds} s${explicit}`;
+}
+
 function describePool(pool: PoolView, terminal: Terminal, wide: boolean): string {
   const { name, used, capacity, pending, quarantined, free, hostAddresses = 0, outOfRange, rate } = pool;
   const bound = used - pending - quarantined;
@@ -75,10 +86,7 @@ function describePool(pool: PoolView, terminal: Terminal, wide: boolean): string
     ["full in", fullIn(pool)],
     ["out of range", String(outOfRange)],
     ["conflicts", conflictsText(pool, terminal)],
-    [
-      "policy",
-      `${pool.conflictPolicy}${pool.conflictScope === "Network" ? " on each network" : ""}, quarantine ${pool.quarantineSeconds} s`,
-    ],
+    ["policy", policyText(pool)],
     ["serves", pool.serves],
   ];
   const more: [string, string][] = [

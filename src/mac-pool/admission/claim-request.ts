@@ -30,6 +30,8 @@ export interface ClaimRequest {
   readonly pool: Pool | undefined;
   /** A VM that waits for a live migration, or has received one: sharing is no conflict. */
   readonly receiver: boolean;
+  /** A VM that waits no longer: having waited with an address is not having it. */
+  readonly judgedAnew: boolean;
   readonly field: MacField;
   /** Everything is checked and nothing is written. */
   readonly dryRun: boolean;

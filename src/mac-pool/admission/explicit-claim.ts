@@ -5,6 +5,7 @@ import { isAlreadyExists, isConflict, isNotFound } from "../../kube/client/api-e
 import type { Clock } from "../../kube/clock.ts";
 import { newClaim, statusOf } from "../claims/claim.ts";
 import type { ClaimStore } from "../claims/claim-store.ts";
+import { refusalOfExplicit } from "../claims/explicit-address.ts";
 import { decideGrant } from "../claims/grant.ts";
 import { MAX_CLAIM_TRIES } from "../claims/limits.ts";
 import { UNCLAIMED } from "../claims/listing-objects.ts";
@@ -23,6 +24,7 @@ import {
   timesOf,
 } from "./claim-request.ts";
 import { judgeHosts } from "./host-verdict.ts";
+import { mayKeep } from "./known-owners.ts";
 
 interface ExplicitOptions {
   readonly store: ClaimStore;
@@ -50,17 +52,21 @@ export async function claimExplicit(
   const allListing = objectsListingOf(mac);
   const objectsListing = allListing.filter((observed) => !isSame(observed, requester));
   const hosts = index.hosts.at(mac);
+  const forbidden = refusalOfExplicit({ mac, ...requester, field: request.field, pool: request.pool }, index);
   for (let attempt = 0; attempt < MAX_CLAIM_TRIES; attempt++) {
     try {
       const mayExist =
         attempt > 0 ||
         request.dryRun ||
+        forbidden !== undefined ||
         objectsListing.length > 0 ||
         hosts.length > 0 ||
         index.claim(mac) !== undefined;
       const before = mayExist ? await store.read(mac, signal) : undefined;
       const owners = before === undefined ? [] : statusOf(before).owners;
-      const verdict = judgeHosts(request, mac, requester, hosts, { owners, objectsListing: allListing });
+      const known = { owners, objectsListing: allListing, isStored: wanted.had && !request.judgedAnew };
+      if (forbidden !== undefined && !mayKeep(requester, known)) return refuse(forbidden);
+      const verdict = judgeHosts(request, mac, requester, hosts, known);
       if (!verdict.ok) return verdict;
       const aboutHosts = verdict.warning === undefined ? [] : [verdict.warning];
       if (before === undefined && objectsListing.length === 0) {

@@ -96,7 +96,7 @@ function decide(
   const claim = async (): Promise<Decision> => {
     // After the migration the VM that was received still has the addresses, and must not start beside this one.
     const receiver = isReceiver(object) || (judgedAnew && (await parts.hasReceived(ref, signal).catch(() => false)));
-    const asked = { ref, receiver, field: "macAddress", dryRun: request.dryRun } as const;
+    const asked = { ref, receiver, judgedAnew, field: "macAddress", dryRun: request.dryRun } as const;
     const result = await carryOut({ ...plan, steps }, asked, parts, signal);
     if (!result.ok) return denied(result.refusal);
     const patch = [...result.macs].map(([index, value]): JsonPatchOp => {

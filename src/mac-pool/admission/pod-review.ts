@@ -56,7 +56,7 @@ export async function reviewPod(
     perNetwork: false,
   });
   if (!plan.ok) return denied(plan.refusal);
-  const asked = { ref, receiver: false, field: "mac", dryRun: request.dryRun } as const;
+  const asked = { ref, receiver: false, judgedAnew: false, field: "mac", dryRun: request.dryRun } as const;
   const steps = optsOut ? plan.steps.filter(({ action }) => action === "claim") : plan.steps;
   const result = await carryOut({ ...plan, steps }, asked, parts, signal);
   if (!result.ok) return denied(result.refusal);

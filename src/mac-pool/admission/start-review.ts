@@ -84,6 +84,7 @@ async function refusalOfUnlisted(
       wantedInterfaces: unlisted.map(({ mac, name, network }) => ({ interface: name, network, mac, had: false })),
       listed: new Set(gained.map(({ mac }) => mac)),
       receiver: false,
+      judgedAnew: false,
       field: "macAddress",
       dryRun: request.dryRun,
     },

@@ -69,6 +69,12 @@ export class PoolIndex {
     return this.#pools.get(name);
   }
 
+  /** Whether any pool gives out the address. */
+  isInRange(mac: Mac): boolean {
+    for (const pool of this.#pools.values()) if (pool.has(mac)) return true;
+    return false;
+  }
+
   /**
    * The pool that serves a namespace: the oldest whose namespaceSelector matches, else `default`.
    * Of the pools without a selector only `default` serves namespaces.

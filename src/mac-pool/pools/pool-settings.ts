@@ -30,6 +30,7 @@ export function readPool(pool: MACPool, lastGood: Segments | undefined): ReadPoo
       namespaceSelector: pool.spec?.namespaceSelector,
       conflictPolicy: pool.spec?.conflictPolicy ?? DEFAULT_CONFLICT_POLICY,
       ...(pool.spec?.conflictScope === undefined ? {} : { conflictScope: pool.spec.conflictScope }),
+      ...(pool.spec?.explicitAddresses === undefined ? {} : { explicitAddresses: pool.spec.explicitAddresses }),
       ...(pool.spec?.hostAddressPolicy === undefined ? {} : { hostAddressPolicy: pool.spec.hostAddressPolicy }),
       ...(pool.spec?.objectOptOut === undefined ? {} : { objectOptOut: pool.spec.objectOptOut }),
       ...(pool.spec?.maxAddressesPerNamespace === undefined

@@ -2,6 +2,7 @@ import type { Mac } from "../../api/mac.ts";
 import type {
   ConflictPolicy,
   ConflictScope,
+  ExplicitAddresses,
   HostAddressPolicy,
   LabelSelector,
   ObjectOptOut,
@@ -19,6 +20,8 @@ export interface PoolSettings {
   readonly conflictPolicy: ConflictPolicy;
   /** Cluster, unless set. */
   readonly conflictScope?: ConflictScope;
+  /** Anywhere, unless set. */
+  readonly explicitAddresses?: ExplicitAddresses;
   /** Warn, unless set. */
   readonly hostAddressPolicy?: HostAddressPolicy;
   /** Claim, unless set. */

@@ -15,6 +15,7 @@ export function PoolCard({ pool }: { readonly pool: PoolView }) {
     serves,
     conflictPolicy,
     conflictScope,
+    explicitAddresses = "Anywhere",
     daysToFull,
     rate,
     problem,
@@ -50,6 +51,7 @@ export function PoolCard({ pool }: { readonly pool: PoolView }) {
             : `${count(Math.round(rate.allocationsPerDay))} given out and ${count(Math.round(rate.releasesPerDay))} released a day, measured over ${duration(rate.windowSeconds)}`}
         </Fact>
         <Fact name="Same address twice">{policyInWords(conflictPolicy, conflictScope)}</Fact>
+        <Fact name="Addresses by hand">{`${EXPLICIT[explicitAddresses]} (${explicitAddresses})`}</Fact>
         <Fact name="Quarantine">{duration(pool.quarantineSeconds)} after release</Fact>
         {hostConflicts > 0 && (
           <Fact name="Of an object and of a node">
@@ -82,6 +84,12 @@ const POLICIES: Readonly<Record<PoolView["conflictPolicy"], string>> = {
   Deny: "refused",
   Warn: "admitted with a warning",
   DenyRunning: "admitted, but only one of them can run",
+};
+
+const EXPLICIT: Readonly<Record<NonNullable<PoolView["explicitAddresses"]>, string>> = {
+  Anywhere: "any",
+  OwnPool: "in the ranges of this pool",
+  OutsidePools: "in the range of no pool",
 };
 
 function policyInWords(policy: PoolView["conflictPolicy"], scope: PoolView["conflictScope"]): string {

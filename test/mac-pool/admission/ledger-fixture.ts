@@ -67,6 +67,7 @@ export function request(
     listed: new Set(wantedInterfaces.filter((wanted) => wanted !== undefined)),
     pool: index.pool("default"),
     receiver: false,
+    judgedAnew: false,
     field: "macAddress",
     dryRun,
   };

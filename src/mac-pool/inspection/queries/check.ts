@@ -4,6 +4,7 @@ import { DEFAULT_CONFLICT_POLICY } from "../../../api/mac-pool.ts";
 import type { Clock } from "../../../kube/clock.ts";
 import { judgeHosts } from "../../admission/host-verdict.ts";
 import { newClaim, statusOf } from "../../claims/claim.ts";
+import { refusalOfExplicit } from "../../claims/explicit-address.ts";
 import { decideGrant, type GrantDecision } from "../../claims/grant.ts";
 import { UNCLAIMED, withObjectsListing } from "../../claims/listing-objects.ts";
 import { describeOwners, SOMEBODY } from "../../claims/named-text.ts";
@@ -67,7 +68,9 @@ export function checkAddress(
   }
   const pool = index.poolFor(caches.labelsOf(namespace));
   const requester = { ...ANYBODY, namespace };
-  const unheld = { owners: [], objectsListing: [] };
+  const forbidden = refusalOfExplicit({ mac, namespace, field: "macAddress", pool }, index);
+  if (forbidden !== undefined) return refused(forbidden.code, forbidden.message);
+  const unheld = { owners: [], objectsListing: [], isStored: false };
   const hosts = judgeHosts({ pool, field: "macAddress" }, mac, requester, index.hosts.at(mac), unheld);
   const onNode = `${view.mac} is the address of ${view.hostAddress}`;
   if (!hosts.ok) return refused("MACPOOL_HOST_ADDRESS", `${onNode}: choose one that no node has.`);

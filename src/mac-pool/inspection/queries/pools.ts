@@ -1,4 +1,9 @@
-import { DEFAULT_HOST_ADDRESS_POLICY, type LabelSelector, type MACPool } from "../../../api/mac-pool.ts";
+import {
+  DEFAULT_EXPLICIT_ADDRESSES,
+  DEFAULT_HOST_ADDRESS_POLICY,
+  type LabelSelector,
+  type MACPool,
+} from "../../../api/mac-pool.ts";
 import { formatRange, type MacRange, parseRange } from "../../../api/mac-range.ts";
 import { DEFAULT_MAC_POOL } from "../../../api/names.ts";
 import { countsOf } from "../../cluster/pool-counts.ts";
@@ -26,6 +31,7 @@ export function poolView(pool: Pool, { caches, rates, claims }: Catalog): PoolVi
     serves: describeServed(name, settings.namespaceSelector),
     conflictPolicy: settings.conflictPolicy,
     conflictScope: settings.conflictScope ?? "Cluster",
+    explicitAddresses: settings.explicitAddresses ?? DEFAULT_EXPLICIT_ADDRESSES,
     quarantineSeconds: settings.quarantineMs / 1000,
     ...countsOf(pool, caches),
     hostAddressPolicy: settings.hostAddressPolicy ?? DEFAULT_HOST_ADDRESS_POLICY,

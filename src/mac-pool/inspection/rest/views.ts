@@ -7,7 +7,7 @@
 
 import { z } from "zod";
 import { CLAIM_ORIGINS, claimOwnerSchema, OWNER_KINDS, SHOWN_PHASES } from "../../../api/mac-claim.ts";
-import { CONFLICT_POLICIES, CONFLICT_SCOPES, HOST_ADDRESS_POLICIES } from "../../../api/mac-pool.ts";
+import { CONFLICT_POLICIES, CONFLICT_SCOPES, EXPLICIT_POLICIES, HOST_ADDRESS_POLICIES } from "../../../api/mac-pool.ts";
 
 export type { ListView, ProblemView, WatchEventView } from "./envelopes.ts";
 
@@ -83,6 +83,7 @@ export const poolViewSchema = z
     serves: z.string().describe("Which namespaces the pool serves, in words."),
     conflictPolicy: z.enum(CONFLICT_POLICIES),
     conflictScope: z.enum(CONFLICT_SCOPES),
+    explicitAddresses: z.enum(EXPLICIT_POLICIES).exactOptional().describe("Of the MACPool's spec."),
     quarantineSeconds: z.number().min(0),
     capacity: count,
     used: count,

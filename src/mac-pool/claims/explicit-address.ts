@@ -1,0 +1,43 @@
+import { formatMac, type Mac } from "../../api/mac.ts";
+import { DEFAULT_EXPLICIT_ADDRESSES, describeRanges } from "../../api/mac-pool.ts";
+import { formatRange } from "../../api/mac-range.ts";
+import type { Pool } from "../pools/pool.ts";
+import type { PoolIndex } from "../pools/pool-index.ts";
+import { type MacField, quote, type Refusal } from "./refusals.ts";
+
+/** An address by hand, and where it is asked for. */
+interface ExplicitAddress {
+  readonly mac: Mac;
+  readonly namespace: string;
+  /** Absent where no object asks. */
+  readonly interface?: string;
+  readonly field: MacField;
+  /** The pool that serves the namespace. */
+  readonly pool: Pool | undefined;
+}
+
+/**
+ * Why `explicitAddresses` of its pool keeps a namespace from asking for an address. Ranges in force count: what is excluded from
+ * them is in none. The text does not tell in whose range the address is, nor whether anybody has it.
+ */
+export function refusalOfExplicit(
+  { mac, namespace, interface: name, field, pool }: ExplicitAddress,
+  index: Pick<PoolIndex, "isInRange">,
+): Refusal | undefined {
+  const policy = pool?.settings.explicitAddresses ?? DEFAULT_EXPLICIT_ADDRESSES;
+  if (pool === undefined || policy === "Anywhere") return undefined;
+  const isAllowed = policy === "OwnPool" ? pool.has(mac) : !index.isInRange(mac);
+  if (isAllowed) return undefined;
+  const where = policy === "OwnPool" ? `outside the ranges of MACPool ${pool.name}` : "in the range of a MACPool";
+  const instead = policy === "OwnPool" ? `of ${rangesOf(pool)}` : "outside the ranges of all MACPools";
+  return {
+    code: "MACPOOL_EXPLICIT_ADDRESS",
+    about: { mac, ...(name === undefined ? {} : { interface: name }) },
+    message:
+      `MAC ${formatMac(mac)}${name === undefined ? "" : ` of interface ${quote(name)}`} is ${where}, and explicitAddresses of ` +
+      `MACPool ${pool.name}, which serves namespace ${namespace}, is ${policy}. ` +
+      `Leave ${field} out to get a free address, or choose one ${instead}.`,
+  };
+}
+
+const rangesOf = ({ settings }: Pool): string => describeRanges(settings.segments.spans.map(formatRange));

@@ -1,0 +1,36 @@
+import type { KubeObject } from "../../src/kube/client/resource.ts";
+import { keyOf } from "../support/object-store.ts";
+import { Violation } from "./audit.ts";
+import { type HolderKind, isReceiver, macsHeld } from "./objects.ts";
+import type { World } from "./world.ts";
+
+interface Given {
+  readonly granted: readonly string[];
+  /** Of these, what the pool chose. */
+  readonly chosen: ReadonlySet<string>;
+}
+
+/** What can't have had an address before, an object without a name, gets none by hand that the policy of its pool forbids. */
+export function checkGivenByHand(
+  { plan, tenancy }: World,
+  kind: HolderKind,
+  object: KubeObject,
+  { granted, chosen }: Given,
+): void {
+  const { name, namespace = "" } = object.metadata;
+  if (name !== undefined || isReceiver(object) || plan.explicitAddresses === "Anywhere") return;
+  const isAllowed = (mac: string): boolean =>
+    plan.explicitAddresses === "OwnPool" ? tenancy.hasServed(namespace, mac) : !tenancy.wasAlwaysInRange(mac);
+  for (const mac of granted) {
+    if (chosen.has(mac) || isAllowed(mac)) continue;
+    throw new Violation("explicit", `${kind} in ${namespace} was given ${mac}, which the policy of its pool forbids`);
+  }
+}
+
+/** No change is refused by that policy where the object lists all of its addresses already. */
+export function checkKept(old: KubeObject | undefined, asked: KubeObject): void {
+  if (old === undefined || isReceiver(old)) return;
+  const had = new Set(macsHeld(old));
+  if (macsHeld(asked).some((mac) => !had.has(mac))) return;
+  throw new Violation("explicit", `${keyOf(old.metadata)} was refused an address that it has`);
+}
