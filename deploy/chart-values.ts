@@ -5,6 +5,7 @@
 
 import { Document, type Pair, type Scalar, type YAMLMap } from "yaml";
 import { z } from "zod";
+import { LABEL_PATTERN, MAX_LABEL } from "../src/api/legal-names.ts";
 import { DEFAULT_NAMESPACE, LABEL_COMPONENT, LABEL_PART_OF, LABEL_VERSION } from "../src/api/names.ts";
 import { networkAddonsConfigSpecSchema } from "../src/api/network-addons-config.ts";
 import { placementSchema } from "../src/api/placement.ts";
@@ -18,7 +19,6 @@ import {
 } from "../src/operator/config/component-images.ts";
 import { HEADER } from "./object-yaml.ts";
 
-const DNS_LABEL = /^[a-z0-9]([-a-z0-9]*[a-z0-9])?$/;
 /** Labels of the release, which no value may change. `name` is the Deployment's selector. */
 const OWN_LABELS = ["name", LABEL_COMPONENT, LABEL_PART_OF, LABEL_VERSION];
 
@@ -44,8 +44,8 @@ const chartValuesSchema = z.object({
     .describe("Secrets with which nodes pull the image, for the operator and its components: a list of {name: ...}."),
   namespace: z
     .string()
-    .regex(DNS_LABEL)
-    .max(63)
+    .regex(new RegExp(LABEL_PATTERN))
+    .max(MAX_LABEL)
     .describe(
       "Namespace of the operator and its components. The chart creates it, unless it is the namespace of the Helm release.",
     ),
