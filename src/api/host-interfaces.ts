@@ -16,15 +16,16 @@ export interface HostInterface {
   readonly interface: string;
 }
 
-/**
- * The interfaces of a node by their addresses, as its NodeMACs says. A report counts only while its node lives: one that
- * the node does not own, which nothing would remove, says nothing. Neither does an address that no interface can have.
- */
-export function addressesIn({ metadata, addresses }: NodeMACs): ReadonlyMap<Mac, string> {
+/** A report counts only while its node lives: one that the node does not own, which nothing would remove, says nothing. */
+export function isOfItsNode({ metadata }: Pick<NodeMACs, "metadata">): boolean {
+  return metadata.ownerReferences?.some(({ kind, name }) => kind === "Node" && name === metadata.name) ?? false;
+}
+
+/** The interfaces of a node by their addresses, as its NodeMACs says. An address that no interface can have says nothing. */
+export function addressesIn(report: NodeMACs): ReadonlyMap<Mac, string> {
   const found = new Map<Mac, string>();
-  const isOwned = metadata.ownerReferences?.some(({ kind, name }) => kind === "Node" && name === metadata.name);
-  if (!isOwned) return found;
-  for (const address of (addresses ?? []).slice(0, MAX_NODE_MACS)) {
+  if (!isOfItsNode(report)) return found;
+  for (const address of (report.addresses ?? []).slice(0, MAX_NODE_MACS)) {
     const mac = parseMac(address.mac);
     if (mac !== undefined && mac !== 0 && !isMulticast(mac)) found.set(mac, address.interface);
   }

@@ -21,6 +21,7 @@ export class PoolMetrics {
   /** Pool -> its last adoption that this replica led. */
   readonly #adoptions = new Map<string, Adopting>();
   readonly #collisions: Gauge;
+  readonly #seenElsewhere: Gauge;
 
   /** `notAfterMs`: until when the certificate in service is valid. */
   constructor(registry: Registry, index: PoolIndex, notAfterMs: () => number | undefined, isLeader: () => boolean) {
@@ -118,6 +119,11 @@ export class PoolMetrics {
       labelNames: ["mac"],
       registers,
     });
+    this.#seenElsewhere = new Gauge({
+      name: "kubevirt_macpool_seen_elsewhere",
+      help: "Addresses of running objects that somebody outside of the cluster uses too, as nodes see it. Reported by the elected leader.",
+      registers,
+    });
     const adoptions = (field: keyof Adopting) => (): (readonly [string, number])[] => {
       for (const pool of this.#adoptions.keys()) {
         if (pool !== "" && index.pool(pool) === undefined) this.#adoptions.delete(pool);
@@ -163,6 +169,10 @@ export class PoolMetrics {
   collided(mac: string, refs: number): void {
     if (refs > 1) this.#collisions.set({ mac }, refs);
     else this.#collisions.remove({ mac });
+  }
+
+  seenElsewhere(addresses: number): void {
+    this.#seenElsewhere.set(addresses);
   }
 
   admitted(webhook: string, durationMs: number): void {

@@ -26,6 +26,7 @@ import { CollisionController } from "./controllers/collision-controller.ts";
 import { FinalizerController } from "./controllers/finalizer-controller.ts";
 import { HostConflicts } from "./controllers/host-conflicts.ts";
 import { PoolStatusController } from "./controllers/pool-status.ts";
+import { SeenElsewhere } from "./controllers/seen-elsewhere.ts";
 import { PoolMetrics } from "./metrics.ts";
 import { regardingOf } from "./objects/kinds.ts";
 
@@ -231,7 +232,10 @@ export class Replica {
     });
     const finalizers = new FinalizerController({ ...shared, client });
     const hosts = new HostConflicts({ caches: this.#caches, events });
-    await Promise.all([claims, pools, collisions, finalizers, hosts].map((controller) => controller.run(signal)));
+    const onCount = (addresses: number): void => this.#metrics.seenElsewhere(addresses);
+    const elsewhere = new SeenElsewhere({ caches: this.#caches, events, onCount });
+    const controllers = [claims, pools, collisions, finalizers, hosts, elsewhere];
+    await Promise.all(controllers.map((controller) => controller.run(signal)));
   }
 
   /** Reports several owners that were not admitted together: they existed before the pool, or were written without it. */

@@ -60,6 +60,14 @@ const STORIES: readonly Story[] = [
     minutes: [4, 8, 18],
   },
   {
+    alert: "KubemacpoolMACSeenElsewhere",
+    series: {
+      [`kubevirt_macpool_seen_elsewhere{${ours}, pod="a"}`]: "0x4 1x9 0x10",
+      [`kubevirt_macpool_seen_elsewhere{${ours}, pod="b"}`]: "0x30",
+    },
+    minutes: [4, 8, 18],
+  },
+  {
     alert: "KubemacpoolNearlyFull",
     series: {
       [`kubevirt_macpool_capacity{${ours}, pool="default", pod="a"}`]: "100x30",

@@ -5,6 +5,7 @@ import type { NodeMACs } from "../../api/node-macs.ts";
 import type { KubeObject, Resource } from "../../kube/client/resource.ts";
 import { Informer, type InformerOptions } from "../../kube/informer/informer.ts";
 import { statusOf } from "../claims/claim.ts";
+import { flappingMacs } from "../claims/seen-elsewhere.ts";
 import { KINDS } from "../objects/kinds.ts";
 import { instanceMacs, type ListedMac, machineMacs, podMacs } from "../objects/listed-macs.ts";
 import { macsOfRunningInstance, macsOfRunningPod } from "../objects/running.ts";
@@ -19,6 +20,9 @@ export const BY_RUNNING = "running";
 export const BY_INSTANCE = "instance";
 /** Index of the claims: UIDs of the owners that existed before they got the address. */
 export const BY_UPDATED = "updated";
+
+/** Index of the reports of nodes: addresses that were found on both sides of an uplink. */
+export const BY_FLAPPING = "flapping";
 
 export interface Informers {
   readonly claims: Informer<MACClaim>;
@@ -66,7 +70,7 @@ export function makeInformers(
     },
   });
   const namespaces = informer(KINDS.namespaces, { transform: slimNamespace });
-  const nodeMacs = informer(KINDS.nodeMacs, { absentIsEmpty: true });
+  const nodeMacs = informer(KINDS.nodeMacs, { absentIsEmpty: true, indexers: { [BY_FLAPPING]: flappingMacs } });
   return { claims, pools, machines, instances, pods, namespaces, nodeMacs };
 }
 

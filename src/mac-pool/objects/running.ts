@@ -3,6 +3,7 @@ import { NETWORK_STATUS_ANNOTATION } from "../../api/names.ts";
 import type { KubeObject } from "../../kube/client/resource.ts";
 import { at, listAt, textAt } from "../../kube/json-path.ts";
 import type { RunningObject } from "../claims/collision.ts";
+import type { Seat } from "../claims/seen-elsewhere.ts";
 import { guestInterfaces, INSTANCE_SPEC } from "./guest-interfaces.ts";
 import { isLauncher } from "./listed-macs.ts";
 import { isFinished, podNetworks } from "./pod-networks.ts";
@@ -48,6 +49,16 @@ export function runningInstance(vmi: KubeObject): RunningObject {
 
 export function runningPod(pod: KubeObject): RunningObject {
   return { ...identity(pod), kind: "Pod", migrations: [] };
+}
+
+/** Where an object runs, since when. Undefined while it migrates, or where nobody says it. */
+export function seatOf(object: KubeObject): Seat | undefined {
+  const node = textAt(object, "status", "nodeName") || textAt(object, "spec", "nodeName");
+  const migration = at(object, "status", "migrationState");
+  const endedMs = Date.parse(textAt(migration, "endTimestamp"));
+  if (node === "" || (migration !== undefined && Number.isNaN(endedMs))) return undefined;
+  const madeMs = Date.parse(object.metadata.creationTimestamp ?? "");
+  return { node, sinceMs: Math.max(madeMs || 0, endedMs || 0) };
 }
 
 function identity({ metadata: { namespace = "", name = "", uid = "" } }: KubeObject) {

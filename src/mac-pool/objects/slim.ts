@@ -82,6 +82,7 @@ function slimMigration(state: unknown): object | undefined {
   return {
     migrationUid: at(state, "migrationUid"),
     failed: at(state, "failed"),
+    endTimestamp: at(state, "endTimestamp"),
     sourceState: uidOf("sourceState"),
     targetState: uidOf("targetState"),
   };

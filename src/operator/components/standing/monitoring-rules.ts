@@ -111,6 +111,14 @@ function ownAlerts(namespace: string, spec: EffectiveSpec): Alert[] {
   const webhooks = `name=~'${WEBHOOKS.join("|")}'`;
   return [
     {
+      name: "KubemacpoolMACSeenElsewhere",
+      expr: `max(kubevirt_macpool_seen_elsewhere{${ours}}) > 0`,
+      for: "1m",
+      severity: "warning",
+      summary: "{{ $value }} MAC addresses of running VMs or pods are used outside of the cluster too.",
+      description: "Events with the reason MACSeenElsewhere name VM, node, uplink and VLAN.",
+    },
+    {
       name: "KubemacpoolNearlyFull",
       expr: `max by (pool) (kubevirt_macpool_free{${ours}}) / (max by (pool) (kubevirt_macpool_capacity{${ours}}) > 0) < ${NEARLY_FULL}`,
       for: "5m",

@@ -1,0 +1,56 @@
+import { isOfItsNode } from "../../api/host-interfaces.ts";
+import { formatMac, type Mac } from "../../api/mac.ts";
+import type { NodeMACs, NodeStation } from "../../api/node-macs.ts";
+
+/**
+ * An address that an object of this cluster has on a node, and somebody beyond an uplink of that node too. Pure.
+ *
+ * Frames of VMs on other nodes come over the uplinks as well. So only what a node has found on both sides again and again
+ * counts, and only while the object has been there for long enough: before and after a live migration, a VM is where it just was.
+ */
+
+/** What is found within that time after an object came to its node may be its own, from where it was before. */
+const GRACE_MS = 60_000;
+
+/** Where an object runs, and since when. */
+export interface Seat {
+  readonly node: string;
+  readonly sinceMs: number;
+}
+
+export interface Flap {
+  readonly node: string;
+  readonly station: NodeStation;
+}
+
+/** Addresses that the node has found on both sides of an uplink. */
+export function flappingMacs({ stations = [] }: NodeMACs): string[] {
+  return [...new Set(stations.flatMap(({ mac, lastFlap }) => (lastFlap === undefined ? [] : [mac])))];
+}
+
+/** What the reports say of the address; those with a Node that is gone say nothing. */
+export function flapsOf(mac: Mac, reports: readonly NodeMACs[]): Flap[] {
+  const text = formatMac(mac);
+  return reports
+    .filter(isOfItsNode)
+    .flatMap(({ metadata: { name: node = "" }, stations = [] }) =>
+      stations
+        .filter((station) => station.mac === text && station.lastFlap !== undefined)
+        .map((station) => ({ node, station })),
+    );
+}
+
+/** Whether somebody else has the address of the object that sits there. */
+export function isElsewhere(seat: Seat | undefined, { node, station: { lastFlap = "" } }: Flap): boolean {
+  return seat !== undefined && seat.node === node && Date.parse(lastFlap) > seat.sinceMs + GRACE_MS;
+}
+
+/** Event on the object. */
+export function seenElsewhere(mac: Mac, { node, station }: Flap): string {
+  const { uplink, bridge, vlan, lastFlap } = station;
+  const where = `${vlan === undefined ? "" : `VLAN ${vlan} of `}uplink ${uplink} of bridge ${bridge} on node ${node}`;
+  return (
+    `MAC ${formatMac(mac)} is also used by somebody outside of this cluster: it was seen at ${where} again and again, last at ${lastFlap}. ` +
+    "Give one of them another address. If nobody else has it, the network sends frames back: look for a loop."
+  );
+}

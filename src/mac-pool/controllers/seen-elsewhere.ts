@@ -1,0 +1,122 @@
+import { formatMac, type Mac, parseMac } from "../../api/mac.ts";
+import type { NodeMACs } from "../../api/node-macs.ts";
+import type { KubeObject } from "../../kube/client/resource.ts";
+import type { EventRecorder } from "../../kube/events/event-recorder.ts";
+import type { Informer } from "../../kube/informer/informer.ts";
+import { type Flap, flappingMacs, flapsOf, isElsewhere, seenElsewhere } from "../claims/seen-elsewhere.ts";
+import type { Caches, RunningAt } from "../cluster/caches.ts";
+import { BY_FLAPPING } from "../cluster/informers.ts";
+import { regardingOf } from "../objects/kinds.ts";
+import { macsOfRunningInstance, macsOfRunningPod, seatOf } from "../objects/running.ts";
+import { onManagementChange, whileFollowing } from "./following.ts";
+
+export const SEEN_ELSEWHERE_EVENT = "MACSeenElsewhere";
+
+interface SeenElsewhereOptions {
+  readonly caches: Caches;
+  readonly events: EventRecorder;
+  /** How many addresses are affected, whenever that may have changed. */
+  readonly onCount: (addresses: number) => void;
+}
+
+/**
+ * Reports running objects whose address somebody outside of the cluster uses too, as the nodes say on which they run. Nothing is
+ * taken away. Run by the elected leader; the next leader reports anew.
+ */
+export class SeenElsewhere {
+  readonly #options: SeenElsewhereOptions;
+  /** Address -> who is affected where, as it was reported last. */
+  readonly #reported = new Map<Mac, string>();
+
+  constructor(options: SeenElsewhereOptions) {
+    this.#options = options;
+  }
+
+  /** Runs until the signal aborts. Can be run once. */
+  async run(signal: AbortSignal): Promise<void> {
+    const { caches, onCount } = this.#options;
+    const { instances, pods, nodeMacs } = caches;
+    const ended = new Promise<void>((resolve) => {
+      signal.addEventListener("abort", () => resolve(), { once: true });
+    });
+    const reportChanged = (report: NodeMACs): void => {
+      for (const text of flappingMacs(report)) this.#check(text);
+    };
+    const all = (): void => {
+      for (const report of nodeMacs.list()) reportChanged(report);
+    };
+    const stops = [
+      this.#follow(instances, macsOfRunningInstance),
+      this.#follow(pods, macsOfRunningPod),
+      onManagementChange(caches, all),
+      nodeMacs.on({
+        add: reportChanged,
+        update: (report, old) => {
+          reportChanged(old);
+          reportChanged(report);
+        },
+        delete: reportChanged,
+      }),
+    ];
+    try {
+      await whileFollowing(caches, signal, stops, async () => {
+        all();
+        await ended;
+      });
+    } finally {
+      this.#reported.clear();
+      onCount(0);
+    }
+  }
+
+  #follow(informer: Informer<KubeObject>, macsOf: (object: KubeObject) => readonly string[]): () => void {
+    const changed = (object: KubeObject): void => {
+      for (const text of macsOf(object)) {
+        if (this.#options.caches.nodeMacs.byIndex(BY_FLAPPING, text).length > 0) this.#check(text);
+      }
+    };
+    return informer.on({
+      add: changed,
+      update: (object, old) => {
+        changed(old);
+        changed(object);
+      },
+      delete: changed,
+    });
+  }
+
+  #check(text: string): void {
+    const { caches, events, onCount } = this.#options;
+    const mac = parseMac(text);
+    if (mac === undefined || !caches.hasSynced) return;
+    const affected = affectedBy(mac, caches);
+    const affectedNow = affected
+      .map(({ object, flap }) => `${object.uid} ${flap.node} ${flap.station.uplink}`)
+      .sort()
+      .join("\n");
+    const known = this.#reported.get(mac);
+    if (affectedNow === "") this.#reported.delete(mac);
+    else this.#reported.set(mac, affectedNow);
+    onCount(this.#reported.size);
+    if (affectedNow === "" || affectedNow === known) return;
+    for (const { object, flap } of affected) {
+      events.event(regardingOf(object), "Warning", SEEN_ELSEWHERE_EVENT, seenElsewhere(mac, flap));
+    }
+  }
+}
+
+/** Running objects whose address is used beyond an uplink of their node too, and what that node says. */
+function affectedBy(
+  mac: Mac,
+  caches: Pick<Caches, "instances" | "pods" | "nodeMacs" | "running">,
+): { readonly object: RunningAt; readonly flap: Flap }[] {
+  const { instances, pods, nodeMacs } = caches;
+  const flaps = flapsOf(mac, nodeMacs.byIndex(BY_FLAPPING, formatMac(mac)));
+  if (flaps.length === 0) return [];
+  return caches.running(mac).flatMap((object) => {
+    const stored = (object.kind === "Pod" ? pods : instances).get(`${object.namespace}/${object.name}`);
+    const seat = stored && seatOf(stored);
+    const flap = flaps.find((one) => isElsewhere(seat, one));
+    return flap === undefined ? [] : [{ object, flap }];
+  });
+}
