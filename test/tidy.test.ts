@@ -37,6 +37,7 @@ const products = ["operator", "mac-pool", "linux-bridge-webhook", "bridge-marker
 const INSPECTION_VIEWS = "src/mac-pool/inspection/rest/views.ts";
 const INSPECTION_EVENTS = "src/mac-pool/inspection/rest/event-stream.ts";
 const INSPECTION_ENVELOPES = "src/mac-pool/inspection/rest/envelopes.ts";
+const INSPECTION_NETWORKS = "src/mac-pool/inspection/rest/network-views.ts";
 
 const plugins = ["bridge", "tuning", "link-monitor"];
 const pluginBase = ["cni-plugins/netlink", "cni-plugins/native", "src/api/names.ts", "src/api/node-state.ts"];
@@ -54,7 +55,13 @@ const layers: readonly Layer[] = [
     packages: [],
     node: false,
   })),
-  { folder: INSPECTION_VIEWS, ours: ["src/api", INSPECTION_ENVELOPES], packages: ["zod"], node: false },
+  {
+    folder: INSPECTION_VIEWS,
+    ours: ["src/api", INSPECTION_ENVELOPES, INSPECTION_NETWORKS],
+    packages: ["zod"],
+    node: false,
+  },
+  { folder: INSPECTION_NETWORKS, ours: [], packages: ["zod"], node: false },
   { folder: INSPECTION_EVENTS, ours: [], packages: [], node: false },
   { folder: INSPECTION_ENVELOPES, ours: [], packages: ["zod"], node: false },
   ...["installer", "agent"].map((story) => ({
@@ -71,6 +78,12 @@ const layers: readonly Layer[] = [
   },
   { folder: "src/linux-bridge-webhook", ours: ["src/api", "src/kube", "src/certs", "src/nad-lint"], node: true },
   { folder: "src/bridge-marker", ours: ["src/api", "src/kube", "src/certs", "src/links"], node: true },
+  // Only what answers questions about networks reads their configurations.
+  {
+    folder: "src/mac-pool/inspection/queries",
+    ours: ["src/api", "src/kube", "src/nad-lint", "src/mac-pool"],
+    node: true,
+  },
   ...products.map((name) => ({ folder: `src/${name}`, ours: ["src/api", "src/kube", "src/certs"], node: true })),
   {
     folder: "src/cli",

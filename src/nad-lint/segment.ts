@@ -27,12 +27,22 @@ export function bridgeOfConfig(config: string, name: string): BridgeConfig | und
   return undefined;
 }
 
+/** As a network writes them: `100-110,200`. At most so many ranges, and then `...`. */
+export function vlanRanges(vlans: readonly number[], most: number): string {
+  const texts = rangeTexts(vlans);
+  return [...texts.slice(0, most), ...(texts.length > most ? ["..."] : [])].join(",");
+}
+
 const MAX_RANGES = 6;
 
 /** `VLAN 100`, `VLANs 100, 200-210`; empty for none. */
 export function describeVlans(vlans: readonly number[]): string {
   if (vlans.length === 0) return "";
-  const texts = rangesOf(vlans).map(({ first, last }) => (first === last ? `${first}` : `${first}-${last}`));
+  const texts = rangeTexts(vlans);
   const more = texts.length > MAX_RANGES ? " and more" : "";
   return `VLAN${vlans.length > 1 ? "s" : ""} ${texts.slice(0, MAX_RANGES).join(", ")}${more}`;
+}
+
+function rangeTexts(vlans: readonly number[]): string[] {
+  return rangesOf(vlans).map(({ first, last }) => (first === last ? `${first}` : `${first}-${last}`));
 }

@@ -1,5 +1,6 @@
 import type { Registry } from "prom-client";
 import type { ConflictScope } from "../../api/mac-pool.ts";
+import { NAD_RESOURCE_NAME_ANNOTATION } from "../../api/names.ts";
 import { isNotFound } from "../../kube/client/api-error.ts";
 import type { KubeClient } from "../../kube/client/client.ts";
 import type { KubeObject } from "../../kube/client/resource.ts";
@@ -8,6 +9,7 @@ import type { Clock } from "../../kube/clock.ts";
 import { type Handler, Informer } from "../../kube/informer/informer.ts";
 import { textAt } from "../../kube/json-path.ts";
 import type { Log } from "../../kube/log.ts";
+import { shortText } from "../../kube/short-text.ts";
 import { domainOfConfig, joined } from "../claims/layer2-domain.ts";
 import { KINDS } from "../objects/kinds.ts";
 import { nadOf } from "../objects/pod-networks.ts";
@@ -52,18 +54,30 @@ const READ_TIMEOUT_MS = 1_000;
 /** Reads at once: reviews that make up networks must not take the calls of those that claim. */
 const MAX_READS = 4;
 
+/** Most configurations have hundreds of bytes. Of a longer one the domain is known, and nothing else. */
+const MAX_CONFIG_CHARS = 16 * 1024;
+/** A name of a node resource is shorter. */
+const MAX_RESOURCE_CHARS = 320;
+
 /** What is kept of a NetworkAttachmentDefinition. */
-type Nad = KubeObject & { readonly domain?: string | undefined };
+export type KnownNad = KubeObject & {
+  readonly domain?: string | undefined;
+  /** Undefined where it is too long. */
+  readonly config?: string | undefined;
+  /** What its annotation names. */
+  readonly resource?: string | undefined;
+};
 
 /**
- * The domains of NetworkAttachmentDefinitions, from a watch that begins when a pool first says Network. One that the cache
- * does not have is read: it may be new. A cluster without them, or a read that fails, makes networks unknown and nothing worse.
+ * The domains of NetworkAttachmentDefinitions, from a watch that begins when a pool first says Network, or when
+ * somebody first asks about networks. One that the cache does not have is read: it may be new. A cluster without them, or a
+ * read that fails, makes networks unknown and nothing worse.
  */
 export class NetworkDomains implements Networks {
   readonly scopeIn: Networks["scopeIn"];
   readonly #client: KubeClient;
   readonly #log: Log;
-  readonly #nads: Informer<Nad>;
+  readonly #nads: Informer<KnownNad>;
   readonly #needed = Promise.withResolvers<void>();
   readonly #reads = new Semaphore(MAX_READS);
 
@@ -71,10 +85,10 @@ export class NetworkDomains implements Networks {
     this.scopeIn = scopeIn;
     this.#client = options.client;
     this.#log = options.log;
-    this.#nads = new Informer<Nad>({ ...options, resource: KINDS.networks, absentIsEmpty: true, transform: slim });
+    this.#nads = new Informer<KnownNad>({ ...options, resource: KINDS.networks, absentIsEmpty: true, transform: slim });
   }
 
-  /** A pool says Network. */
+  /** A pool says Network, or somebody asks about networks. */
   need(): void {
     this.#needed.resolve();
   }
@@ -92,7 +106,16 @@ export class NetworkDomains implements Networks {
     this.#nads.retryNow(relist);
   }
 
-  on(handler: Handler<KubeObject>): () => void {
+  /** Resolves when the first list is known. Rejects when the signal aborts. */
+  whenSynced(signal: AbortSignal): Promise<void> {
+    return this.#nads.whenSynced(signal);
+  }
+
+  get hasSynced(): boolean {
+    return this.#nads.hasSynced;
+  }
+
+  on(handler: Handler<KnownNad>): () => void {
     return this.#nads.on(handler);
   }
 
@@ -148,10 +171,17 @@ function placed(before: readonly string[] | undefined, now: string | undefined):
 
 const keyOf = (network: string | undefined, namespace: string): string => `${namespace} ${network ?? ""}`;
 
-/** Configurations can have kilobytes. */
-function slim(nad: KubeObject): Nad {
+/** Configurations can have a megabyte. */
+function slim(nad: KubeObject): KnownNad {
   const { name, namespace, uid, resourceVersion } = nad.metadata;
-  return { metadata: { name, namespace, uid, resourceVersion }, domain: domainIn(nad) };
+  const config = textAt(nad, "spec", "config");
+  const resource = textAt(nad, "metadata", "annotations", NAD_RESOURCE_NAME_ANNOTATION);
+  return {
+    metadata: { name, namespace, uid, resourceVersion },
+    domain: domainIn(nad),
+    config: config.length > MAX_CONFIG_CHARS ? undefined : config,
+    ...(resource === "" ? {} : { resource: shortText(resource, MAX_RESOURCE_CHARS) }),
+  };
 }
 
 function domainIn(nad: KubeObject): string | undefined {

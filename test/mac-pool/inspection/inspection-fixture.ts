@@ -32,6 +32,8 @@ export interface InspectionFixtureOptions {
   readonly pods?: readonly KubeObject[];
   /** What nodes report of their own interfaces. */
   readonly nodeMacs?: readonly KubeObject[];
+  /** NetworkAttachmentDefinitions. */
+  readonly nads?: readonly KubeObject[];
   readonly clock?: Clock;
   readonly others?: () => Answers;
 }
@@ -57,6 +59,7 @@ export class InspectionFixture implements AsyncDisposable {
       virtualmachineinstances: options.instances ?? [],
       pods: options.pods ?? [],
       nodemacs: options.nodeMacs ?? [],
+      "network-attachment-definitions": options.nads ?? [],
     });
     const client = this.objects.asKubeClient();
     const metrics = new Registry();

@@ -3,7 +3,7 @@
  * only refusals, who leads and who is there are asked elsewhere. What is wrong with a question is thrown as a Problem.
  */
 
-import { formatMac, type Mac, parseMac } from "../../../api/mac.ts";
+import { formatMac, type Mac, macFromNumber, parseMac } from "../../../api/mac.ts";
 import { PRODUCT_VERSION } from "../../../api/names.ts";
 import type { Clock } from "../../../kube/clock.ts";
 import { statusOf } from "../../claims/claim.ts";
@@ -12,7 +12,7 @@ import type { Pool } from "../../pools/pool.ts";
 import type { LazyLists } from "../rest/answer-body.ts";
 import { readToken, writeToken } from "../rest/continue-token.ts";
 import type { ListView } from "../rest/envelopes.ts";
-import { badRequest, notFound, Problem } from "../rest/problem.ts";
+import { badRequest, notFound } from "../rest/problem.ts";
 import type { Replicas } from "../rest/replicas.ts";
 import type * as views from "../rest/views.ts";
 import { feedId } from "../watch/feed.ts";
@@ -21,11 +21,13 @@ import { Catalog } from "./catalog.ts";
 import { checkAddress } from "./check.ts";
 import type { ClaimFilter } from "./claim-filter.ts";
 import { ClaimQueries } from "./claims.ts";
+import { closestName } from "./closest-name.ts";
 import { collidingMacs, collisionViews } from "./collisions.ts";
 import { ConsistencyQuery } from "./consistency.ts";
 import { type DenialFilter, type DenialLog, DenialQueries, LOCAL_DENIALS } from "./denials.ts";
 import { mapOf } from "./map.ts";
 import { namespaceNames, namespaceViews } from "./namespaces.ts";
+import { NetworkQueries } from "./networks.ts";
 import { History, type OwnerRef, ownerHistory, ownerNames } from "./owners.ts";
 import { poolView, poolViews } from "./pools.ts";
 import { hostAddressIn, type Scope } from "./scope.ts";
@@ -58,6 +60,7 @@ export interface ClaimQuestion extends ClaimFilter {
 
 export class Inspector {
   readonly feeds: Feeds;
+  readonly networks: NetworkQueries;
   readonly #options: InspectorOptions;
   readonly #catalog: Catalog;
   readonly #history: History;
@@ -74,7 +77,15 @@ export class Inspector {
     this.#denials = new DenialQueries(denials, replicas);
     this.#history = new History(catalog, clock);
     this.#consistency = new ConsistencyQuery(catalog, clock);
-    this.feeds = new Feeds({ claims: this.#claims, denials: this.#denials, catalog, boot, clock });
+    this.networks = new NetworkQueries(caches, clock);
+    this.feeds = new Feeds({
+      claims: this.#claims,
+      denials: this.#denials,
+      networks: this.networks,
+      catalog,
+      boot,
+      clock,
+    });
   }
 
   /** The caches are filled: what changes from now on has happened now. */
@@ -115,15 +126,8 @@ export class Inspector {
     const { limit, continue: token, watch: _, since: __, sendInitialEvents: ___, ...filter } = question;
     const nowMs = this.#options.clock.now();
     const bound = { ...filter, seenBy: scope.namespace };
-    const after = token === undefined ? -1 : readToken(token, bound, nowMs);
-    if (after === "foreign") {
-      const detail = "continue is not a token for this filter: ask for the first page, without continue.";
-      throw badRequest("continue", detail);
-    }
-    if (after === "expired") {
-      const detail = "The token in continue is older than five minutes: ask for the first page, without continue.";
-      throw new Problem("MACPOOL_EXPIRED", detail, { parameter: "continue" });
-    }
+    const macOf = (key: unknown): Mac | undefined => (typeof key === "number" ? macFromNumber(key) : undefined);
+    const after = token === undefined ? -1 : readToken(token, bound, nowMs, macOf);
     const { items, last, total } = this.#claims.list(filter, scope, { limit, after });
     return { items, ...(last === undefined ? {} : { continue: writeToken(last, bound, nowMs) }), total };
   }
@@ -244,38 +248,4 @@ export class Inspector {
     order.scan((mac - (mac % 0x1_0000)) as Mac, (claim) => names.push(claim.spec.mac) < MAX_NEIGHBOURS);
     return closestName(formatMac(mac), names);
   }
-}
-
-/** Longer texts are not compared: nobody mistypes a name that long in one place. */
-const MAX_CHARS = 64;
-/** Names that are compared; a namespace can have thousands. */
-const MAX_NAMES = 5_000;
-
-/** The name that a mistyped text was probably meant to be, if there is one: at most a third of it is wrong. */
-function closestName(text: string, names: Iterable<string>): string | undefined {
-  if (text.length > MAX_CHARS) return undefined;
-  let best: string | undefined;
-  let least = Math.max(1, Math.floor(text.length / 3)) + 1;
-  let scanned = 0;
-  for (const name of names) {
-    if (++scanned > MAX_NAMES) break;
-    if (name.length > MAX_CHARS || Math.abs(name.length - text.length) >= least) continue;
-    const distance = editDistance(text, name);
-    if (distance < least) [best, least] = [name, distance];
-  }
-  return best;
-}
-
-/** Levenshtein's: insertions, deletions and exchanges of one character. */
-function editDistance(one: string, other: string): number {
-  let row = Array.from({ length: other.length + 1 }, (_, at) => at);
-  for (let i = 1; i <= one.length; i++) {
-    const next = [i];
-    for (let j = 1; j <= other.length; j++) {
-      const exchanged = (row[j - 1] ?? 0) + (one[i - 1] === other[j - 1] ? 0 : 1);
-      next.push(Math.min(exchanged, (row[j] ?? 0) + 1, (next[j - 1] ?? 0) + 1));
-    }
-    row = next;
-  }
-  return row[other.length] ?? 0;
 }

@@ -6,6 +6,8 @@ import { CLAIM_ORIGINS, OWNER_KINDS, SHOWN_PHASES } from "../../../api/mac-claim
 import { badRequest } from "./problem.ts";
 
 const MAX_LIMIT = 5_000;
+/** A network has up to 3 kB. */
+const MAX_NETWORKS = 500;
 const MAX_CELLS = 4_096;
 const MAX_TEXT = 253;
 const MAX_TOKEN = 1_024;
@@ -65,6 +67,11 @@ export const mapQuery = z.strictObject({
   from: mac.optional().describe("First address of the part to show, in any notation."),
   to: mac.optional().describe("Last address of the part to show, in any notation."),
 });
+const page = {
+  continue: textUpTo(MAX_TOKEN, "must be the token of the page before: leave it out for the first page")
+    .optional()
+    .describe("Token of the page before; good for five minutes."),
+};
 export const claimsQuery = z.strictObject({
   mac: text.optional().describe("An address in any notation, or a part of one in hex digits."),
   owner: text.optional().describe("An owner: name, namespace/name or kind/namespace/name."),
@@ -75,12 +82,28 @@ export const claimsQuery = z.strictObject({
   pool: text.optional().describe("The MACPool that the claim names."),
   outOfRange: text.optional().describe("A MACPool: its claims for addresses outside its ranges, as many as it counts."),
   limit: whole(MAX_LIMIT).default(500).describe("Items of a page."),
-  continue: textUpTo(MAX_TOKEN, "must be the token of the page before: leave it out for the first page")
-    .optional()
-    .describe("Token of the page before; good for five minutes."),
+  ...page,
   ...watch,
 });
 export const claimParams = z.strictObject({ mac });
+const networksPage = { limit: whole(MAX_NETWORKS).default(100).describe("Items of a page."), ...page };
+export const networksQuery = z.strictObject({
+  search: text.optional().describe("A part of namespace/name, or of the name of the bridge."),
+  bridge: text.optional().describe("A bridge of the nodes."),
+  namespace,
+  ...networksPage,
+  ...watch,
+});
+export const networkParams = z.strictObject({
+  namespace: label.describe("Namespace of the NetworkAttachmentDefinition."),
+  name: objectName.describe("Name of the NetworkAttachmentDefinition."),
+});
+export const bridgesQuery = z.strictObject({
+  search: text.optional().describe("A part of the name."),
+  namespace,
+  ...networksPage,
+  ...watch,
+});
 export const namespaceQuery = z.strictObject({ namespace });
 export const watchedNamespaceQuery = z.strictObject({ namespace, ...watch });
 export const ownerParams = z.strictObject({

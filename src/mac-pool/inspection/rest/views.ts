@@ -10,6 +10,7 @@ import { CLAIM_ORIGINS, claimOwnerSchema, OWNER_KINDS, SHOWN_PHASES } from "../.
 import { CONFLICT_POLICIES, CONFLICT_SCOPES, EXPLICIT_POLICIES, HOST_ADDRESS_POLICIES } from "../../../api/mac-pool.ts";
 
 export type { ListView, ProblemView, WatchEventView } from "./envelopes.ts";
+export * from "./network-views.ts";
 
 const time = z.iso.datetime();
 const mac = z.string().describe("A MAC address: six lower-case octets joined by colons.");

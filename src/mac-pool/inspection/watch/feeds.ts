@@ -4,10 +4,11 @@ import type { ClaimFilter } from "../queries/claim-filter.ts";
 import type { ClaimQueries } from "../queries/claims.ts";
 import { collisionViews } from "../queries/collisions.ts";
 import type { DenialQueries } from "../queries/denials.ts";
+import { MAX_WATCHED, type NetworkFilter, type NetworkQueries } from "../queries/networks.ts";
 import { poolViews } from "../queries/pools.ts";
 import type { Scope } from "../queries/scope.ts";
 import type { ListView, WatchEventView } from "../rest/envelopes.ts";
-import type { CollisionView, DenialView, PoolView } from "../rest/views.ts";
+import type { BridgeView, CollisionView, DenialView, NetworkView, PoolView } from "../rest/views.ts";
 import { Feed, type Sink } from "./feed.ts";
 import { type KeyOf, SnapshotFeed } from "./snapshot-feed.ts";
 
@@ -15,6 +16,7 @@ export interface FeedsOptions {
   readonly catalog: Catalog;
   readonly claims: ClaimQueries;
   readonly denials: DenialQueries;
+  readonly networks: NetworkQueries;
   readonly boot: string;
   readonly clock: Clock;
 }
@@ -84,6 +86,20 @@ export class Feeds {
     const key = JSON.stringify(["denials", namespace, scope.namespace]);
     const list = () => this.#options.denials.merged({ namespace }, scope);
     return this.#watch<DenialView>(key, list, ({ id }) => id, start, sink);
+  }
+
+  /** Of the first networks. */
+  networks({ namespace, bridge, search }: NetworkFilter, scope: Scope, start: WatchStart, sink: Sink): () => void {
+    const filter = { namespace, bridge, search };
+    const key = JSON.stringify(["networks", filter, scope.namespace]);
+    const list = () => this.#options.networks.networks({ ...filter, limit: MAX_WATCHED }, scope);
+    return this.#watch<NetworkView>(key, list, (network) => `${network.namespace}/${network.name}`, start, sink);
+  }
+
+  bridges({ namespace, search }: NetworkFilter, scope: Scope, start: WatchStart, sink: Sink): () => void {
+    const key = JSON.stringify(["bridges", namespace, search, scope.namespace]);
+    const list = () => this.#options.networks.bridges({ namespace, search, limit: MAX_WATCHED }, scope);
+    return this.#watch<BridgeView>(key, list, ({ name }) => name, start, sink);
   }
 
   #watch<T>(

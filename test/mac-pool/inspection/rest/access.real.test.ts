@@ -2,17 +2,20 @@ import { createPrivateKey, sign } from "node:crypto";
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import type { NodeMACs } from "../../../../src/api/node-macs.ts";
 import { type KubeObject, RESOURCES } from "../../../../src/kube/client/resource.ts";
 import { OPERATIONS } from "../../../../src/mac-pool/inspection/rest/operations.ts";
 import { KINDS } from "../../../../src/mac-pool/objects/kinds.ts";
 import { Authority } from "../../../cluster/control-plane/authority.ts";
 import { startControlPlane } from "../../../cluster/control-plane/control-plane.ts";
+import { nadCrd } from "../../../cluster/multus/nad-crd.ts";
 import { eventually } from "../../../support/eventually.ts";
 import * as rights from "../../../support/rights.ts";
 import { issueToken } from "../../account.ts";
 import { machine, macsOf } from "../../machines.ts";
 import { PoolFixture } from "../../pool-fixture.ts";
 import { EventWatch, restGet, type Sender } from "../../rest-client.ts";
+import { bridgeOf, nadOf, reportOf } from "../networks.ts";
 
 const OUTSIDE = "02:00:00:00:00:01";
 
@@ -65,6 +68,14 @@ describe("who may ask what, on a real API server", () => {
     ] as const) {
       senders.set(name, sender);
     }
+    await fixture.admin.create(RESOURCES.crds, nadCrd as never);
+    for (const nad of [nadOf("default", "blue"), nadOf("elsewhere", "red"), nadOf("elsewhere", "red-2")]) {
+      await eventually("the API server serves networks", () => fixture.admin.create(KINDS.networks, nad));
+    }
+    await fixture.admin.create(
+      KINDS.nodeMacs,
+      reportOf("node-a", [bridgeOf("br1"), bridgeOf("secret-br")]) as unknown as NodeMACs,
+    );
     const bound = async () => (await get("a viewer of the cluster", "/api/v1/claims?phase=Bound")).body.total;
     await eventually("the replica knows the claims", async () => (await bound()) === 2);
   }, 120_000);
@@ -124,6 +135,9 @@ describe("who may ask what, on a real API server", () => {
       ["listDenials", scoped("/api/v1/denials")],
       ["getConsistency", scoped("/api/v1/consistency")],
       ["listNamespaces", scoped("/api/v1/namespaces")],
+      ["listNetworks", scoped("/api/v1/networks")],
+      ["getNetwork", [undefined, "/api/v1/networks/default/blue", "/api/v1/networks/elsewhere/red"]],
+      ["listBridges", scoped("/api/v1/bridges")],
       [
         "checkAddress",
         [undefined, `/api/v1/check?mac=${mac}&namespace=default`, `/api/v1/check?mac=${mac}&namespace=elsewhere`],
@@ -144,7 +158,7 @@ describe("who may ask what, on a real API server", () => {
 
   it("is decided for each operation by RBAC alone", async () => {
     expect(paths().map(([id]) => id)).toEqual(OPERATIONS.map(({ id }) => id));
-    expect(watchedPaths()).toHaveLength(4);
+    expect(watchedPaths()).toHaveLength(6);
     const wrong: string[] = [];
     const seen = new Map<string, string[]>();
     for (const [who, cluster, own, other, pools] of MATRIX) {
@@ -187,6 +201,9 @@ describe("who may ask what, on a real API server", () => {
       `/api/v1/claims/${OUTSIDE}`,
       "/api/v1/pools/secrett",
       "/api/v1/namespaces?namespace=default",
+      "/api/v1/networks?namespace=default",
+      "/api/v1/networks/default/bluee",
+      "/api/v1/bridges?namespace=default",
     ];
     const answers = await Promise.all(asked.map((path) => get("a viewer of the namespace", path)));
     const text = JSON.stringify(answers.map(({ body }) => body));
@@ -201,6 +218,9 @@ describe("who may ask what, on a real API server", () => {
       },
     ]);
     expect(answers[6]?.status).toBe(404);
+    expect(answers[10]?.body.items.map(({ name }: { name: string }) => name)).toEqual(["blue"]);
+    expect(answers[11]?.body.didYouMean).toBe("blue");
+    expect(answers[12]?.body.items).toMatchObject([{ name: "br1", networks: 1 }]);
     const all = await get("a viewer of the cluster", "/api/v1/denials?namespace=default&name=thief");
     expect(all.body.items[0].message).toContain("elsewhere/secret");
   });

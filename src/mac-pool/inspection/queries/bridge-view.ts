@@ -1,0 +1,87 @@
+import type { NodeBridge } from "../../../api/node-macs.ts";
+import type { BridgeOnNodeView, BridgeView } from "../rest/network-views.ts";
+import { MAX_COLUMNS, MAX_EXCEPTIONS, sum } from "./network-view.ts";
+import type { BridgeOnNodes } from "./node-bridges.ts";
+
+const MAX_MTUS = 8;
+
+export interface BridgeFacts {
+  readonly name: string;
+  readonly on: BridgeOnNodes | undefined;
+  /** Nodes that report. */
+  readonly total: number;
+  /** Networks that the reader may see. */
+  readonly networks: number;
+  /** Whether one of them has a VLAN that the bridge has to keep apart. */
+  readonly needsFiltering: boolean;
+  /** Whether the reader sees all networks, and so that none uses it. */
+  readonly seesAll: boolean;
+  /** By node. */
+  readonly running: ReadonlyMap<string, number>;
+}
+
+type Uplink = NonNullable<BridgeOnNodeView["uplink"]>;
+
+export function bridgeView(facts: BridgeFacts): BridgeView {
+  const { name, on, total, networks, running } = facts;
+  const nodes = (on?.on ?? []).map((bridge): BridgeOnNodeView => {
+    const { node, mtu, vlanFiltering } = bridge;
+    return { node, mtu, vlanFiltering, ...uplinkOf(bridge), running: running.get(node) ?? 0 };
+  });
+  const mtus = [...new Set(nodes.map(({ mtu }) => mtu))].sort((a, b) => a - b);
+  const filtering = oneOrMixed(new Set(nodes.map(({ vlanFiltering }) => (vlanFiltering ? "on" : "off"))));
+  const uplink = oneOrMixed(new Set(nodes.flatMap((one) => one.uplink ?? [])));
+  return {
+    name,
+    nodes: nodes.length,
+    totalNodes: total,
+    mtus: mtus.slice(0, MAX_MTUS),
+    ...(filtering === undefined ? {} : { filtering }),
+    ...(uplink === undefined ? {} : { uplink }),
+    networks,
+    running: sum(running.values()),
+    on: nodes.length <= MAX_COLUMNS ? nodes : exceptionsOf(nodes),
+    problems: problemsOf(facts, nodes, mtus),
+  };
+}
+
+function problemsOf(
+  { networks, needsFiltering, seesAll }: BridgeFacts,
+  nodes: readonly BridgeOnNodeView[],
+  mtus: readonly number[],
+): string[] {
+  if (nodes.length === 0) return ["on no node"];
+  const unfiltered = needsFiltering ? nodes.filter(({ vlanFiltering }) => !vlanFiltering) : [];
+  const down = nodes.filter(({ uplink }) => uplink === "down");
+  return [
+    ...(unfiltered.length === 0 ? [] : [`does not filter VLANs ${where(unfiltered, nodes)}`]),
+    ...(down.length === 0 ? [] : [`uplink is down ${where(down, nodes)}`]),
+    ...(mtus.length < 2 ? [] : [`MTU differs from node to node: ${mtus.slice(0, MAX_MTUS).join(", ")}`]),
+    ...(networks > 0 || !seesAll ? [] : ["no network uses it"]),
+  ];
+}
+
+function where(some: readonly BridgeOnNodeView[], all: readonly BridgeOnNodeView[]): string {
+  const [first] = some;
+  if (some.length === 1) return `on ${first?.node}`;
+  return `on ${some.length} of ${all.length} nodes, such as ${first?.node}`;
+}
+
+function uplinkOf({ uplinks }: NodeBridge): { readonly uplink?: Uplink } {
+  if (uplinks === undefined) return {};
+  if (uplinks.length === 0) return { uplink: "none" };
+  return { uplink: uplinks.some(({ carrier }) => carrier) ? "up" : "down" };
+}
+
+function oneOrMixed<T>(values: ReadonlySet<T>): T | "mixed" | undefined {
+  return values.size > 1 ? "mixed" : [...values][0];
+}
+
+/** Nodes where the bridge is not set as on most. */
+function exceptionsOf(nodes: readonly BridgeOnNodeView[]): BridgeOnNodeView[] {
+  const settingsOf = ({ mtu, vlanFiltering, uplink }: BridgeOnNodeView): string => `${mtu} ${vlanFiltering} ${uplink}`;
+  const counts = new Map<string, number>();
+  for (const node of nodes) counts.set(settingsOf(node), (counts.get(settingsOf(node)) ?? 0) + 1);
+  const [usual] = [...counts].sort(([, a], [, b]) => b - a)[0] ?? [];
+  return nodes.filter((node) => settingsOf(node) !== usual).slice(0, MAX_EXCEPTIONS);
+}

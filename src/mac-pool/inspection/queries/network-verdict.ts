@@ -1,0 +1,91 @@
+import { bridgeResource } from "../../../api/bridge-resource.ts";
+import { NAD_RESOURCE_NAME_ANNOTATION } from "../../../api/names.ts";
+import type { Finding, FindingCode } from "../../../nad-lint/finding.ts";
+import { lintNetwork } from "../../../nad-lint/lint.ts";
+import { checkNodes } from "../../../nad-lint/node-checks.ts";
+import type { bridgeOfConfig } from "../../../nad-lint/segment.ts";
+import type { Verdict } from "../rest/network-views.ts";
+import type { BridgeOnNodes } from "./node-bridges.ts";
+
+/** What a network tells the plugin. */
+export type BridgeConfig = NonNullable<ReturnType<typeof bridgeOfConfig>>;
+
+/** A network as its object says, and what the first bridge plugin is told; undefined for another plugin, or where it refuses. */
+export interface ReadNetwork {
+  readonly name: string;
+  /** Undefined where it is too long to be looked at. */
+  readonly config: string | undefined;
+  readonly resource: string | undefined;
+  readonly bridge: BridgeConfig | undefined;
+}
+
+export interface JudgedNetwork {
+  /** As admission would warn of them. */
+  readonly findings: readonly Finding[];
+  /** In the order of the bridge's groups of nodes; Unknown where there is none. */
+  readonly byGroup: readonly Verdict[];
+  /** On nodes that do not publish the bridge. */
+  readonly elsewhere: Verdict;
+}
+
+/** With these, no pod of the network starts where it should. */
+const FAILS: ReadonlySet<FindingCode> = new Set([
+  "config-unreadable",
+  "plugin-refuses",
+  "ipam-refuses",
+  "address-refused",
+  "route-refused",
+  "resource-differs",
+]);
+
+/** Of a network that nobody looks at. */
+export const UNKNOWN: JudgedNetwork = { findings: [], byGroup: [], elsewhere: "Unknown" };
+
+/** What happens to pods of a network on the nodes. `other`: another network on the same bridge and VLAN, as a message names it. */
+export function judgeNetwork(
+  network: ReadNetwork,
+  on: BridgeOnNodes | undefined,
+  total: number,
+  other: string | undefined,
+): JudgedNetwork {
+  const { name, config, resource, bridge } = network;
+  if (config === undefined) return UNKNOWN;
+  const annotations = resource === undefined ? {} : { [NAD_RESOURCE_NAME_ANNOTATION]: resource };
+  const facts = {
+    ...(total === 0 ? {} : { nodesWith: () => ({ count: on?.on.length ?? 0, total }) }),
+    bridgesOn: () => on?.on ?? [],
+    sameSegment: () => other,
+  };
+  const findings = lintNetwork({ name, annotations, config }, facts).filter(({ severity }) => severity !== "note");
+  const groups = on?.groups ?? [];
+  const everywhere = (verdict: Verdict): JudgedNetwork => ({
+    findings,
+    byGroup: groups.map(() => verdict),
+    elsewhere: verdict,
+  });
+  if (findings.some(({ code }) => FAILS.has(code))) return everywhere("Fails");
+  if (bridge === undefined) return everywhere("Unknown");
+  const isMistaken = findings.some(({ code }) => code === "vlan-in-trunk");
+  return {
+    findings,
+    byGroup: groups.map((group) => {
+      const verdict = verdictOn(bridge, group.bridge, group.nodes[0] ?? "");
+      return isMistaken && verdict === "Works" ? "Warning" : verdict;
+    }),
+    elsewhere: verdictWithoutBridge(bridge, resource, groups.length > 0),
+  };
+}
+
+function verdictOn(config: BridgeConfig, bridge: BridgeOnNodes["groups"][number]["bridge"], node: string): Verdict {
+  const said = checkNodes(config, [{ node, ...bridge }], "");
+  if (said.length === 0) return "Works";
+  const refuses = config.vlans?.requireFiltering === true && !config.vlans.enableFiltering;
+  return refuses && said.some(({ code }) => code === "vlan-unfiltered") ? "Fails" : "Warning";
+}
+
+/** With a gateway the plugin makes the bridge. By the resource, the scheduler sends no pod there. */
+function verdictWithoutBridge(config: BridgeConfig, resource: string | undefined, isSomewhere: boolean): Verdict {
+  if (config.addressing?.gateway === true) return "Works";
+  const named = bridgeResource(config.bridge);
+  return isSomewhere && named !== undefined && resource === named ? "NoBridge" : "Fails";
+}

@@ -1,0 +1,167 @@
+import type { Clock } from "../../../kube/clock.ts";
+import type { Caches } from "../../cluster/caches.ts";
+import { NetworkCounts } from "../../cluster/network-counts.ts";
+import { readToken, writeToken } from "../rest/continue-token.ts";
+import type { ListView } from "../rest/envelopes.ts";
+import type { BridgeView, NetworkView } from "../rest/network-views.ts";
+import { notFound, Problem } from "../rest/problem.ts";
+import { bridgeView } from "./bridge-view.ts";
+import { closestName } from "./closest-name.ts";
+import { type CatalogNetwork, NetworkCatalog } from "./network-catalog.ts";
+import { networkView, runningByNode } from "./network-view.ts";
+import { NodeBridges } from "./node-bridges.ts";
+import { type Scope, sees } from "./scope.ts";
+import { Turn } from "./turn.ts";
+
+/** The first list of NetworkAttachmentDefinitions. */
+const SYNC_MS = 5_000;
+/** Tenants choose how many networks a watch sends. */
+export const MAX_WATCHED = 1_000;
+
+export interface NetworkFilter {
+  readonly namespace?: string | undefined;
+  readonly bridge?: string | undefined;
+  readonly search?: string | undefined;
+}
+
+interface PageStart {
+  readonly limit: number;
+  readonly continue?: string | undefined;
+}
+
+type NetworkQuestion = NetworkFilter & PageStart;
+
+/**
+ * Networks, the bridges that they lead to, and who uses them. Nothing of it is watched or counted before the first question.
+ * A reader of one namespace sees its networks, their bridges, and counts of his own VMs.
+ */
+export class NetworkQueries {
+  readonly #caches: Caches;
+  readonly #clock: Clock;
+  readonly #catalog: NetworkCatalog;
+  readonly #counts: NetworkCounts;
+  readonly #bridges: NodeBridges;
+
+  constructor(caches: Caches, clock: Clock) {
+    this.#caches = caches;
+    this.#clock = clock;
+    this.#catalog = new NetworkCatalog(caches.networks);
+    this.#counts = new NetworkCounts(caches);
+    this.#bridges = new NodeBridges(caches.nodeMacs);
+  }
+
+  /** Throws a Problem while the networks are not known. */
+  async networks(question: NetworkQuestion, scope: Scope): Promise<ListView<NetworkView>> {
+    const turn = await this.#whenKnown();
+    const found = this.#catalog.list().filter(this.#matching(question, scope));
+    const page = this.#page(found, ({ order }) => order, question, scope);
+    const items: NetworkView[] = [];
+    for (const network of page.items) {
+      items.push(this.#view(network, scope, false));
+      await turn.share();
+    }
+    return { ...page, items };
+  }
+
+  async network(namespace: string, name: string, scope: Scope): Promise<NetworkView> {
+    await this.#whenKnown();
+    const network = this.#catalog.get(namespace, name);
+    if (network !== undefined) return this.#view(network, scope, true);
+    const names = this.#catalog.list().flatMap((one) => (one.namespace === namespace ? [one.name] : []));
+    throw notFound(`NetworkAttachmentDefinition ${namespace}/${name}`, closestName(name, names));
+  }
+
+  async bridges(question: Omit<NetworkQuestion, "bridge">, scope: Scope): Promise<ListView<BridgeView>> {
+    const turn = await this.#whenKnown();
+    const { namespace = scope.namespace, search = "" } = question;
+    const isMeant = (network: CatalogNetwork): boolean => namespace === undefined || network.namespace === namespace;
+    const names =
+      namespace === undefined
+        ? [...this.#bridges.all.keys(), ...this.#catalog.bridges()]
+        : this.#catalog.list().flatMap((one) => (isMeant(one) ? (one.bridge?.bridge ?? []) : []));
+    const wanted = search.toLowerCase();
+    const found = [...new Set(names)].filter((name) => name.toLowerCase().includes(wanted)).sort();
+    const page = this.#page(found, (name) => name, question, scope);
+    const items: BridgeView[] = [];
+    for (const name of page.items) {
+      items.push(this.#bridgeView(name, isMeant, namespace, scope));
+      await turn.share();
+    }
+    return { ...page, items };
+  }
+
+  #view(network: CatalogNetwork, scope: Scope, whole: boolean): NetworkView {
+    const { nodes } = this.#bridges;
+    const on = network.bridge && this.#bridges.all.get(network.bridge.bridge);
+    const judged = this.#catalog.judge(network, on, nodes.length, scope.namespace === undefined);
+    const users = this.#counts.of(`${network.namespace}/${network.name}`);
+    return networkView({ network, judged, on, nodes, users }, scope, whole);
+  }
+
+  #bridgeView(
+    name: string,
+    isMeant: (network: CatalogNetwork) => boolean,
+    namespace: string | undefined,
+    scope: Scope,
+  ): BridgeView {
+    const networks = [...this.#catalog.onBridge(name)].filter(isMeant);
+    const running = new Map<string, number>();
+    for (const network of networks) {
+      const users = this.#counts.of(`${network.namespace}/${network.name}`);
+      for (const [node, count] of runningByNode(users, scope)) running.set(node, (running.get(node) ?? 0) + count);
+    }
+    return bridgeView({
+      name,
+      on: this.#bridges.all.get(name),
+      total: this.#bridges.nodes.length,
+      networks: networks.length,
+      needsFiltering: networks.some(({ bridge }) => bridge?.vlans?.enableFiltering === false),
+      seesAll: namespace === undefined,
+      running,
+    });
+  }
+
+  #matching({ namespace, bridge, search = "" }: NetworkFilter, scope: Scope): (network: CatalogNetwork) => boolean {
+    const wanted = search.toLowerCase();
+    return (network) => {
+      const own = network.bridge?.bridge;
+      if (!sees(scope, network) || (namespace !== undefined && network.namespace !== namespace)) return false;
+      if (bridge !== undefined && own !== bridge) return false;
+      return `${network.namespace}/${network.name} ${own ?? ""}`.toLowerCase().includes(wanted);
+    };
+  }
+
+  /** `found`: in the order of their keys. */
+  #page<T>(
+    found: readonly T[],
+    keyOf: (item: T) => string,
+    { limit, continue: token, namespace, search, ...more }: NetworkQuestion,
+    scope: Scope,
+  ): ListView<T> {
+    const nowMs = this.#clock.now();
+    const bound = { namespace, search, bridge: more.bridge, seenBy: scope.namespace };
+    const text = (key: unknown): string | undefined => (typeof key === "string" ? key : undefined);
+    const after = token === undefined ? "" : readToken(token, bound, nowMs, text);
+    const rest = after === "" ? found : found.filter((item) => keyOf(item) > after);
+    const items = rest.slice(0, limit);
+    const last = items.at(-1);
+    const isLast = last === undefined || rest.length <= limit;
+    return { items, ...(isLast ? {} : { continue: writeToken(keyOf(last), bound, nowMs) }), total: found.length };
+  }
+
+  async #whenKnown(): Promise<Turn> {
+    const { networks } = this.#caches;
+    networks.need();
+    this.#catalog.follow();
+    this.#counts.follow();
+    if (!networks.hasSynced) await networks.whenSynced(AbortSignal.timeout(SYNC_MS)).catch(notYet);
+    const turn = new Turn(this.#clock);
+    await this.#catalog.read(turn);
+    return turn;
+  }
+}
+
+function notYet(): never {
+  const detail = "This replica does not know the NetworkAttachmentDefinitions yet: try again.";
+  throw new Problem("MACPOOL_NOT_READY", detail);
+}

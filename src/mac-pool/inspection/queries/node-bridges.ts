@@ -1,0 +1,117 @@
+import type { NodeBridge, NodeMACs } from "../../../api/node-macs.ts";
+import type { Informer } from "../../../kube/informer/informer.ts";
+
+/** Nodes where a bridge is set alike, as far as networks care. */
+interface NodeGroup {
+  readonly bridge: NodeBridge;
+  /** Ascending. */
+  readonly nodes: readonly string[];
+}
+
+/** One bridge on all nodes that publish it. The same object until something about it changes. */
+export interface BridgeOnNodes {
+  readonly name: string;
+  /** Ascending. */
+  readonly on: readonly (NodeBridge & { readonly node: string })[];
+  /** The largest first. */
+  readonly groups: readonly NodeGroup[];
+}
+
+interface Known {
+  /** Ascending. */
+  readonly nodes: readonly string[];
+  readonly bridges: ReadonlyMap<string, BridgeOnNodes>;
+}
+
+/** The bridges of all nodes by name, from the reports of the nodes. Made anew at the first question after a change. */
+export class NodeBridges {
+  readonly #nodeMacs: Pick<Informer<NodeMACs>, "list" | "on">;
+  /** What each report says of its bridges, as text by name. */
+  readonly #texts = new WeakMap<NodeMACs, ReadonlyMap<string, string>>();
+  readonly #fingerprints = new Map<string, string>();
+  #follows = false;
+  #known: Known | undefined;
+  #before: Known["bridges"] = new Map();
+
+  constructor(nodeMacs: Pick<Informer<NodeMACs>, "list" | "on">) {
+    this.#nodeMacs = nodeMacs;
+  }
+
+  /** Names of the nodes that report, ascending. */
+  get nodes(): readonly string[] {
+    return this.#now().nodes;
+  }
+
+  get all(): ReadonlyMap<string, BridgeOnNodes> {
+    return this.#now().bridges;
+  }
+
+  #now(): Known {
+    if (!this.#follows) {
+      this.#follows = true;
+      const changed = (): void => {
+        this.#known = undefined;
+      };
+      this.#nodeMacs.on({ add: changed, update: changed, delete: changed });
+    }
+    this.#known ??= this.#read();
+    return this.#known;
+  }
+
+  #read(): Known {
+    const reports = this.#nodeMacs.list().toSorted((a, b) => compare(nameOf(a), nameOf(b)));
+    const found = new Map<string, { readonly report: NodeMACs; readonly bridge: NodeBridge }[]>();
+    for (const report of reports) {
+      for (const bridge of report.bridges ?? []) {
+        const on = found.get(bridge.name) ?? [];
+        found.set(bridge.name, on);
+        on.push({ report, bridge });
+      }
+    }
+    const bridges = new Map<string, BridgeOnNodes>();
+    for (const [name, on] of found) {
+      const texts = on.map(({ report }) => this.#textsOf(report).get(name) ?? "");
+      const fingerprint = on.map(({ report }, index) => `${nameOf(report)} ${texts[index]}`).join("\n");
+      const before = this.#before.get(name);
+      const isSame = before !== undefined && this.#fingerprints.get(name) === fingerprint;
+      bridges.set(name, isSame ? before : bridgeOnNodes(name, on));
+      this.#fingerprints.set(name, fingerprint);
+    }
+    for (const name of this.#before.keys()) if (!bridges.has(name)) this.#fingerprints.delete(name);
+    this.#before = bridges;
+    return { nodes: reports.map(nameOf), bridges };
+  }
+
+  #textsOf(report: NodeMACs): ReadonlyMap<string, string> {
+    const known = this.#texts.get(report);
+    if (known !== undefined) return known;
+    const texts = new Map((report.bridges ?? []).map((bridge) => [bridge.name, JSON.stringify(bridge)]));
+    this.#texts.set(report, texts);
+    return texts;
+  }
+}
+
+function bridgeOnNodes(
+  name: string,
+  on: readonly { readonly report: NodeMACs; readonly bridge: NodeBridge }[],
+): BridgeOnNodes {
+  const groups = new Map<string, { readonly bridge: NodeBridge; readonly nodes: string[] }>();
+  for (const { report, bridge } of on) {
+    const { mtu, vlanFiltering, uplinks } = bridge;
+    const key = JSON.stringify([mtu, vlanFiltering, uplinks?.map(({ vlans }) => vlans ?? null)]);
+    const group = groups.get(key) ?? { bridge, nodes: [] };
+    groups.set(key, group);
+    group.nodes.push(nameOf(report));
+  }
+  return {
+    name,
+    on: on.map(({ report, bridge }) => ({ node: nameOf(report), ...bridge })),
+    groups: [...groups.values()].sort((a, b) => b.nodes.length - a.nodes.length),
+  };
+}
+
+const nameOf = ({ metadata }: NodeMACs): string => metadata.name ?? "";
+
+function compare(one: string, other: string): number {
+  return one < other ? -1 : one > other ? 1 : 0;
+}

@@ -1,0 +1,273 @@
+import { describe, expect, it } from "vitest";
+import type { NetworkView } from "../../../../src/mac-pool/inspection/rest/views.ts";
+import { InspectionFixture, type InspectionFixtureOptions } from "../inspection-fixture.ts";
+import { bridgeOf, guestOf, nadOf, rawNad, reportOf } from "../networks.ts";
+
+const ALL = { namespace: undefined };
+const PAGE = { limit: 100 };
+
+/** The networks of the demo: three nodes, of which two have a bridge each. */
+const DEMO: InspectionFixtureOptions = {
+  nodeMacs: [
+    reportOf("node-a", [
+      bridgeOf("br1", { vlanFiltering: false, uplinks: [{ name: "eth1", carrier: true, mtu: 1500 }] }),
+    ]),
+    reportOf("node-b", [bridgeOf("br2", { mtu: 9000 })]),
+    reportOf("node-c", []),
+  ],
+  nads: [
+    nadOf("tenant-lab", "br9", { bridge: "br9" }),
+    nadOf("tenant-lab", "wrong", { bridge: "br7", resource: "br8", config: { portIsolaton: true, mtu: 9000 } }),
+    nadOf("tenant-lab", "noann", { resource: null }),
+    nadOf("tenant-a", "vlan100", { config: { vlan: 100, macspoofchk: true } }),
+    nadOf("default", "br1-net"),
+  ],
+  instances: [
+    guestOf("tenant-a", "web", ["default/br1-net", "vlan100"], "node-a"),
+    guestOf("tenant-b", "db", ["default/br1-net"], "node-a"),
+    guestOf("tenant-lab", "nobridge", ["br9"]),
+  ],
+};
+
+async function networksOf(options: InspectionFixtureOptions): Promise<Map<string, NetworkView>> {
+  await using fixture = await InspectionFixture.start(options);
+  const { items } = await fixture.inspector.networks.networks({ limit: 500 }, ALL);
+  return new Map(items.map((item) => [item.name, item]));
+}
+
+const cellsOf = (network: NetworkView | undefined): string[] =>
+  (network?.cells ?? []).map(({ node, running, verdict }) => `${node} ${running} ${verdict}`);
+const codesOf = (network: NetworkView | undefined): string[] => (network?.findings ?? []).map(({ code }) => code);
+
+describe("networks", () => {
+  it("come by bridge, namespace and name, each with a verdict for each node", async () => {
+    await using fixture = await InspectionFixture.start(DEMO);
+    const { items, total } = await fixture.inspector.networks.networks(PAGE, ALL);
+    expect(total).toBe(5);
+    expect(items.map(({ bridge, name }) => `${bridge} ${name}`)).toEqual([
+      "br1 br1-net",
+      "br1 vlan100",
+      "br1 noann",
+      "br7 wrong",
+      "br9 br9",
+    ]);
+    expect(items.map(cellsOf)).toEqual([
+      ["node-a 2 Works", "node-b 0 NoBridge", "node-c 0 NoBridge"],
+      ["node-a 1 Warning", "node-b 0 NoBridge", "node-c 0 NoBridge"],
+      ["node-a 0 Works", "node-b 0 Fails", "node-c 0 Fails"],
+      ["node-a 0 Fails", "node-b 0 Fails", "node-c 0 Fails"],
+      ["node-a 0 Fails", "node-b 0 Fails", "node-c 0 Fails"],
+    ]);
+    expect(items.map(codesOf)).toEqual([
+      ["same-network"],
+      ["vlan-unfiltered"],
+      ["resource-missing", "same-network"],
+      ["resource-differs", "key-ignored", "bridge-on-no-node"],
+      ["bridge-on-no-node"],
+    ]);
+    expect(items[0]).toMatchObject({ mtu: "inherit", running: 2, usedBy: ["tenant-a", "tenant-b"], spoofCheck: false });
+    expect(items[1]).toMatchObject({
+      vlan: 100,
+      spoofCheck: true,
+      nodes: { total: 3, withBridge: 1, warning: 1, noBridge: 2 },
+    });
+    expect(items[4]).toMatchObject({ running: 0, pending: 1, waiting: ["tenant-lab/nobridge"] });
+  });
+
+  it("say what another plugin, a file of the node and a configuration that nobody can read are", async () => {
+    const found = await networksOf({
+      nodeMacs: [reportOf("node-a", [bridgeOf("br1")])],
+      nads: [
+        rawNad("a", "ovs", JSON.stringify({ type: "ovs", bridge: "br1" })),
+        rawNad("a", "file", ""),
+        rawNad("a", "broken", "{"),
+        rawNad("a", "number", 1),
+        rawNad("a", "deep", "[".repeat(8_000)),
+        rawNad("a", "long", JSON.stringify({ type: "bridge", bridge: "br1", note: "x".repeat(17_000) })),
+        rawNad("a", "prototype", '{"type": "__proto__", "bridge": "constructor"}'),
+      ],
+    });
+    expect(cellsOf(found.get("ovs"))).toEqual(["node-a 0 Unknown"]);
+    expect(found.get("ovs")).toMatchObject({ type: "ovs", findings: [] });
+    expect(cellsOf(found.get("file"))).toEqual(["node-a 0 Unknown"]);
+    expect(codesOf(found.get("broken"))).toEqual(["config-unreadable"]);
+    expect(cellsOf(found.get("broken"))).toEqual(["node-a 0 Fails"]);
+    expect(codesOf(found.get("deep"))).toEqual(["config-unreadable"]);
+    expect(codesOf(found.get("long"))).toEqual(["config-too-long"]);
+    expect(cellsOf(found.get("long"))).toEqual(["node-a 0 Unknown"]);
+    expect(cellsOf(found.get("prototype"))).toEqual(["node-a 0 Unknown"]);
+  });
+
+  it("judge nodes by the settings of their bridge, and name those that are not like most", async () => {
+    const node = (index: number): string => `node-${String(index).padStart(4, "0")}`;
+    const filters = (index: number): boolean => index !== 7 && index !== 300;
+    const reports = Array.from({ length: 1_000 }, (_, index) =>
+      reportOf(node(index), index < 412 ? [bridgeOf("br1", { vlanFiltering: filters(index) })] : []),
+    );
+    const nads = [
+      nadOf("a", "warns", { config: { vlan: 5 } }),
+      nadOf("a", "refuses", { config: { vlan: 6, requireVlanFiltering: true } }),
+    ];
+    await using fixture = await InspectionFixture.start({ nodeMacs: reports, nads });
+    const { items } = await fixture.inspector.networks.networks(PAGE, ALL);
+    expect(items.map(cellsOf)).toEqual([
+      [`${node(7)} 0 Fails`, `${node(300)} 0 Fails`],
+      [`${node(7)} 0 Warning`, `${node(300)} 0 Warning`],
+    ]);
+    expect(items[0]?.nodes).toEqual({
+      total: 1_000,
+      withBridge: 412,
+      works: 410,
+      warning: 0,
+      fails: 2,
+      noBridge: 588,
+      unknown: 0,
+    });
+    expect((await fixture.inspector.networks.network("a", "warns", ALL)).cells).toHaveLength(1_000);
+    const { items: bridges } = await fixture.inspector.networks.bridges(PAGE, ALL);
+    expect(bridges).toMatchObject([
+      {
+        name: "br1",
+        nodes: 412,
+        totalNodes: 1_000,
+        filtering: "mixed",
+        networks: 2,
+        on: [{ node: node(7) }, { node: node(300) }],
+        problems: [`does not filter VLANs on 2 of 412 nodes, such as ${node(7)}`],
+      },
+    ]);
+  });
+
+  it("follow VMs, pods, networks and bridges", async () => {
+    await using fixture = await InspectionFixture.start(DEMO);
+    const ask = async (): Promise<NetworkView> => fixture.inspector.networks.network("default", "br1-net", ALL);
+    expect(await ask()).toMatchObject({ running: 2, pods: 0 });
+    const { objects } = fixture;
+    await objects.tell("ADDED", "virtualmachineinstances", guestOf("tenant-b", "new", ["default/br1-net"]));
+    expect(await ask()).toMatchObject({ running: 2, pending: 1, waiting: ["tenant-b/new"] });
+    await objects.tell(
+      "MODIFIED",
+      "virtualmachineinstances",
+      guestOf("tenant-b", "new", ["default/br1-net"], "node-c"),
+    );
+    expect(cellsOf(await ask())).toEqual(["node-a 2 Works", "node-b 0 NoBridge", "node-c 1 NoBridge"]);
+    await objects.tell("DELETED", "virtualmachineinstances", guestOf("tenant-b", "new", ["default/br1-net"], "node-c"));
+    await objects.tell("MODIFIED", "nodemacs", reportOf("node-c", [bridgeOf("br1")]));
+    expect(cellsOf(await ask())).toEqual(["node-a 2 Works", "node-b 0 NoBridge", "node-c 0 Works"]);
+    await objects.tell("MODIFIED", "network-attachment-definitions", nadOf("default", "br1-net", { bridge: "br2" }));
+    expect(cellsOf(await ask())).toEqual(["node-a 2 NoBridge", "node-b 0 Works", "node-c 0 NoBridge"]);
+    const annotations = {
+      "k8s.v1.cni.cncf.io/networks": '[{"name": "br1-net", "namespace": "default", "mac": "02:00:00:00:00:07"}]',
+    };
+    const pod = { metadata: { namespace: "a", name: "p", uid: "p", annotations }, spec: { nodeName: "node-b" } };
+    await objects.tell("ADDED", "pods", pod);
+    expect(await ask()).toMatchObject({ pods: 1, usedBy: ["a", "tenant-a", "tenant-b"] });
+    await objects.tell("DELETED", "network-attachment-definitions", nadOf("default", "br1-net"));
+    await expect(ask()).rejects.toMatchObject({ view: { code: "MACPOOL_NOT_FOUND" } });
+  });
+
+  it("are found by a part of their name, by bridge and by namespace, page by page", async () => {
+    await using fixture = await InspectionFixture.start(DEMO);
+    const { networks } = fixture.inspector;
+    const names = async (filter: object): Promise<string[]> =>
+      (await networks.networks({ ...PAGE, ...filter }, ALL)).items.map(({ name }) => name);
+    expect(await names({ search: "TENANT-lab/" })).toEqual(["noann", "wrong", "br9"]);
+    expect(await names({ bridge: "br1" })).toEqual(["br1-net", "vlan100", "noann"]);
+    expect(await names({ namespace: "tenant-a" })).toEqual(["vlan100"]);
+    const first = await networks.networks({ limit: 2 }, ALL);
+    const second = await networks.networks({ limit: 2, continue: first.continue }, ALL);
+    const third = await networks.networks({ limit: 2, continue: second.continue }, ALL);
+    expect([first, second, third].map(({ items }) => items.map(({ name }) => name))).toEqual([
+      ["br1-net", "vlan100"],
+      ["noann", "wrong"],
+      ["br9"],
+    ]);
+    expect([first.total, third.continue]).toEqual([5, undefined]);
+    const other = networks.networks({ limit: 2, bridge: "br1", continue: first.continue }, ALL);
+    await expect(other).rejects.toMatchObject({ view: { parameter: "continue" } });
+    const bridges = await networks.bridges({ limit: 1 }, ALL);
+    const more = await networks.bridges({ limit: 5, continue: bridges.continue }, ALL);
+    expect([...bridges.items, ...more.items].map(({ name }) => name)).toEqual(["br1", "br2", "br7", "br9"]);
+  });
+
+  it("are not watched before somebody asks", async () => {
+    await using fixture = await InspectionFixture.start(DEMO);
+    expect(fixture.caches.networks.hasSynced).toBe(false);
+    await fixture.inspector.networks.bridges(PAGE, ALL);
+    expect(fixture.caches.networks.hasSynced).toBe(true);
+  });
+});
+
+describe("bridges", () => {
+  it("say where they are, how they are set and what is wrong", async () => {
+    await using fixture = await InspectionFixture.start(DEMO);
+    const { items } = await fixture.inspector.networks.bridges(PAGE, ALL);
+    expect(items).toEqual([
+      {
+        name: "br1",
+        nodes: 1,
+        totalNodes: 3,
+        mtus: [1500],
+        filtering: "off",
+        uplink: "up",
+        networks: 3,
+        running: 3,
+        on: [{ node: "node-a", mtu: 1500, vlanFiltering: false, uplink: "up", running: 3 }],
+        problems: ["does not filter VLANs on node-a"],
+      },
+      {
+        name: "br2",
+        nodes: 1,
+        totalNodes: 3,
+        mtus: [9000],
+        filtering: "on",
+        uplink: "none",
+        networks: 0,
+        running: 0,
+        on: [{ node: "node-b", mtu: 9000, vlanFiltering: true, uplink: "none", running: 0 }],
+        problems: ["no network uses it"],
+      },
+      { name: "br7", nodes: 0, totalNodes: 3, mtus: [], networks: 1, running: 0, on: [], problems: ["on no node"] },
+      { name: "br9", nodes: 0, totalNodes: 3, mtus: [], networks: 1, running: 0, on: [], problems: ["on no node"] },
+    ]);
+  });
+});
+
+describe("the reader of one namespace", () => {
+  const TENANT = { namespace: "tenant-a" };
+
+  it("sees its networks, and of their users its own", async () => {
+    await using fixture = await InspectionFixture.start({
+      ...DEMO,
+      instances: [
+        ...(DEMO.instances ?? []),
+        guestOf("tenant-b", "guest", ["tenant-a/vlan100"], "node-c"),
+        guestOf("tenant-b", "late", ["tenant-a/vlan100"]),
+      ],
+    });
+    const { networks } = fixture.inspector;
+    const { items, total } = await networks.networks(PAGE, TENANT);
+    expect(total).toBe(1);
+    expect(items).toMatchObject([{ name: "vlan100", running: 1, pending: 0, usedBy: ["tenant-a"], waiting: [] }]);
+    expect(items.map(cellsOf)).toEqual([["node-a 1 Warning"]]);
+    expect(await networks.networks({ ...PAGE, namespace: "tenant-lab" }, TENANT)).toEqual({ items: [], total: 0 });
+  });
+
+  it("sees the bridges of its networks, with counts of its own VMs", async () => {
+    await using fixture = await InspectionFixture.start(DEMO);
+    const { items } = await fixture.inspector.networks.bridges(PAGE, TENANT);
+    expect(items).toMatchObject([{ name: "br1", networks: 1, running: 1, on: [{ node: "node-a", running: 1 }] }]);
+  });
+
+  it("is told of no name in another namespace", async () => {
+    const nads = [nadOf("tenant-a", "mine"), nadOf("tenant-b", "secret")];
+    await using fixture = await InspectionFixture.start({ ...DEMO, nads });
+    const { networks } = fixture.inspector;
+    const own = await networks.network("tenant-a", "mine", TENANT);
+    expect(own.findings).toMatchObject([
+      { code: "same-network", message: expect.stringContaining("a network of another namespace leads to bridge br1") },
+    ]);
+    const all = await networks.network("tenant-a", "mine", ALL);
+    expect(all.findings).toMatchObject([{ message: expect.stringContaining("network tenant-b/secret") }]);
+  });
+});
