@@ -11,6 +11,9 @@ export const isSignedOut = signal(false);
 /** The namespace that the lists are limited to. Readers with rights in one namespace have to name it. */
 export const namespace = signal<string | undefined>(undefined);
 
+/** Whether who serves the page tells the ways of interfaces too: `kubectl macpool ui` does, with the rights of its user. */
+export const tellsWays = signal(false);
+
 export function signIn(given: string, limitedTo: string): void {
   batch(() => {
     token.value = given === "" ? undefined : given;

@@ -116,6 +116,15 @@ describe.skipIf(CHROMIUM === undefined)("the page in a browser, for those who co
     const address = await addressFrom(process.execPath, ui, kubeconfig);
     await using opened = await bed.open({}, address);
     await seesAll(opened, "seen-through-ui");
+    // With the rights of this reader, who sees claims only.
+    await show(opened.page, "#/owner/VirtualMachine/default/legacy");
+    await opened.page.getByText("02:00:00:00:00:01, explicit, Bound").waitFor();
+    await opened.page.getByText("not visible to you: needs get on network-attachment-definitions").waitFor();
+    await opened.page.getByRole("button", { name: "Ask again" }).click();
+    await opened.page.getByText("02:00:00:00:00:01, explicit, Bound").waitFor();
+    await takePicture(opened.page, "ways");
+    expect(await seriousFaults(opened.page)).toEqual([]);
+    expect(opened.faults).toEqual([]);
     children.at(-1)?.kill("SIGTERM");
     await once(children.at(-1) as ChildProcess, "close");
   });

@@ -1,7 +1,7 @@
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { NAD_RESOURCE_NAME_ANNOTATION, NETWORK_STATUS_ANNOTATION } from "../../src/api/names.ts";
-import type { Step } from "../../src/cli/way/step.ts";
+import type { Step } from "../../src/api/way.ts";
 import { defineResource, type KubeObject, RESOURCES } from "../../src/kube/client/resource.ts";
 import { KINDS } from "../../src/mac-pool/objects/kinds.ts";
 import { runCommand } from "../cluster/command.ts";

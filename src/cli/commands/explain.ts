@@ -1,21 +1,16 @@
 import { HOST_CONFLICT_ADVICE } from "../../api/host-interfaces.ts";
 import { OWNER_KINDS, type OwnerKind } from "../../api/mac-claim.ts";
-import { isForbidden } from "../../kube/client/api-error.ts";
+import { STEPS, type Step, type Way } from "../../api/way.ts";
 import type { HistoryEntryView } from "../../mac-pool/inspection/rest/views.ts";
-import { plain } from "../backends/plain-text.ts";
-import type { KnownHistory, KnownInterface, OwnerRef, PoolBackend } from "../backends/pool-backend.ts";
+import type { KnownHistory, KnownInterface, OwnerRef } from "../backends/pool-backend.ts";
 import { hostText } from "../claim-text.ts";
-import type { CommandInput, CommandSpec } from "../command.ts";
+import type { CommandSpec } from "../command.ts";
 import { oneArgument, UsageError } from "../command-line.ts";
-import { CliError } from "../faults.ts";
 import { localTime, spanInWords } from "../quantities.ts";
 import { type Column, formatTable } from "../table.ts";
 import { beside, type Colour, painted, type Terminal, wrapped } from "../terminal.ts";
 import { formatViews, ownerNameOf } from "../views-text.ts";
-import type { RunningObjects } from "../way/fact-reader.ts";
-import type { Read } from "../way/facts.ts";
-import { STEPS, type Step, type Way } from "../way/step.ts";
-import { CLAIMS_HIDDEN, isThere, Ways } from "../way/ways.ts";
+import { explained } from "../way/explained.ts";
 
 const COLOURS: Readonly<Record<Step["state"], Colour>> = { ok: "green", wrong: "red", unknown: "yellow" };
 const MAX_STATE = "unknown".length;
@@ -47,77 +42,19 @@ export const explain: CommandSpec = {
       throw new UsageError("explain needs a namespace: write NAMESPACE/NAME, or -n in place of -A");
     }
     const refs = parseOwner(wanted, namespace ?? "");
-    const { history, knowsRefusals, fault } = await askPool(refs, input);
-    const ways = await Ways.open(input);
-    const found = await findOwner(refs, history, ways);
-    if (found === undefined) {
-      if (fault !== undefined) throw fault;
+    const { owner, way, isKnown, knowsRefusals } = await explained(refs, input);
+    if (owner === undefined) {
       const what = `no VM, VMI or pod ${refs[0]?.namespace}/${refs[0]?.name} has an address`;
       const stderr = knowsRefusals
         ? `${what} or a refusal: correct its name or namespace`
         : `${what}; whether one was refused is not known without the service`;
       return { stdout: "", stderr, exitCode: 1 };
     }
-    const { owner, objects } = found;
-    const way = plain(owner.exists === false ? [] : await ways.of(owner, objects, history, knowsRefusals));
     const formatted = formatViews(line, { ...owner, way }, [ownerNameOf(owner)]);
     const stdout = formatted ?? describe(owner, way, terminal, nowMs) + (knowsRefusals ? "" : UNKNOWN);
-    const isKnown = "unknown" in history || history.value !== undefined;
     return { stdout, exitCode: isKnown && refusalOf(owner) === undefined ? 0 : 1 };
   },
 };
-
-interface PoolAnswer {
-  readonly history: Read<KnownHistory>;
-  readonly knowsRefusals: boolean;
-  /** Why the user may not see it. */
-  readonly fault?: CliError;
-}
-
-async function askPool(refs: readonly OwnerRef[], input: CommandInput): Promise<PoolAnswer> {
-  let knowsRefusals = false;
-  const answer = input.ask((backend) => {
-    ({ knowsRefusals } = backend);
-    return firstOf(refs, backend);
-  });
-  try {
-    return { history: { value: await answer }, knowsRefusals };
-  } catch (error) {
-    if (!(error instanceof CliError && isForbidden(error.cause))) throw error;
-    return { history: { unknown: CLAIMS_HIDDEN }, knowsRefusals, fault: error };
-  }
-}
-
-/** What the pool knows, else the first object of that name that the user may see. */
-async function findOwner(
-  refs: readonly OwnerRef[],
-  history: Read<KnownHistory>,
-  ways: Ways,
-): Promise<{ readonly owner: KnownHistory; readonly objects: RunningObjects } | undefined> {
-  if ("value" in history && history.value !== undefined) {
-    return { owner: history.value, objects: await ways.objects(history.value) };
-  }
-  for (const ref of refs) {
-    const objects = await ways.objects(ref);
-    if (isThere(ref, objects)) return { owner: plain({ ...ref, ...withoutHistory(objects) }), objects };
-  }
-  return undefined;
-}
-
-function withoutHistory({ pod }: RunningObjects): Omit<KnownHistory, keyof OwnerRef> {
-  const known = { exists: true, interfaces: [], history: [], partial: [] };
-  if ("unknown" in pod) return { ...known, node: null };
-  const { metadata, spec } = pod.value ?? {};
-  return spec?.nodeName === undefined ? known : { ...known, node: spec.nodeName, pod: metadata?.name ?? "" };
-}
-
-async function firstOf(owners: readonly OwnerRef[], backend: PoolBackend): Promise<KnownHistory | undefined> {
-  for (const owner of owners) {
-    const known = await backend.owner(owner);
-    if (known !== undefined) return known;
-  }
-  return undefined;
-}
 
 /** The last thing that happened to it, where that was a refusal. */
 function refusalOf({ history }: KnownHistory): HistoryEntryView | undefined {

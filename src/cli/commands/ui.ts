@@ -9,6 +9,8 @@ import { CliError } from "../faults.ts";
 import type { OpenCluster, ServicePlace } from "../open-cluster.ts";
 import { openPage } from "../ui/browser.ts";
 import { LocalProxy, type Upstream } from "../ui/local-proxy.ts";
+import { withWays } from "../ui/ways-answer.ts";
+import { explained } from "../way/explained.ts";
 
 const SECRET_BYTES = 32;
 const MAX_PORT = 65_535;
@@ -34,8 +36,9 @@ export const ui: CommandSpec = {
     const place = await servicePlace(input, cluster);
     const transport = new Transport(place.credentials);
     try {
+      const upstream = withWays(upstreamOf(transport, place), (owner) => explained([owner], input));
       const secret = randomBytes(SECRET_BYTES).toString("base64url");
-      await using proxy = await listening(upstreamOf(transport, place), secret, port);
+      await using proxy = await listening(upstream, secret, port);
       print(`The page of the MAC pool: ${proxy.url}\nCtrl-C ends it.\n`);
       await using page = switchOption(line, "no-browser") ? undefined : await openPage(proxy.url);
       if (page?.opened === false) print("No program was found to open it: copy the address into a browser.\n");

@@ -2,6 +2,7 @@ import { timingSafeEqual } from "node:crypto";
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { pipeline } from "node:stream/promises";
+import { WAYS_HEADER } from "../../api/way.ts";
 
 /**
  * Serves the pool's page on 127.0.0.1 with the user's credentials. Other users of the machine and other pages in the browser
@@ -29,7 +30,7 @@ export interface Upstream {
 
 /** What of a request the pool has to know. */
 const REQUEST_HEADERS = ["accept", "accept-language", "if-none-match", "last-event-id"];
-/** What of an answer the browser has to know; the API server adds others about itself. */
+/** What of an answer the browser or the page has to know; the API server adds others about itself. */
 const RESPONSE_HEADERS = [
   "cache-control",
   "content-disposition",
@@ -39,6 +40,7 @@ const RESPONSE_HEADERS = [
   "etag",
   "retry-after",
   "vary",
+  WAYS_HEADER,
 ];
 const OWN_HEADERS = {
   "referrer-policy": "no-referrer",

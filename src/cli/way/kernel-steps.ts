@@ -1,9 +1,10 @@
 import type { NodeBridge, NodeMACs, NodeUplink } from "../../api/node-macs.ts";
+import type { Step } from "../../api/way.ts";
 import { hasVlan, USUAL_MTU } from "../../nad-lint/node-checks.ts";
 import { describeVlans } from "../../nad-lint/segment.ts";
 import type { Read } from "./facts.ts";
 import type { NetworkOnBridge } from "./network-on-bridge.ts";
-import { named, ok, type Step, unknown, wrong } from "./step.ts";
+import { named, ok, unknown, wrong } from "./step.ts";
 
 /**
  * The bridge in the kernel of a node, as far as the node's own report says it. The port of the VM and its rules are in no

@@ -1,8 +1,9 @@
 import { BRIDGE_RESOURCE_PREFIX, NETWORK_STATUS_ANNOTATION } from "../../api/names.ts";
+import type { Step } from "../../api/way.ts";
 import type { Pod } from "../../kube/client/built-in-kinds.ts";
 import type { Machine, WayFacts, WayInterface } from "./facts.ts";
 import { addressIn } from "./interfaces.ts";
-import { ok, quoted, type Step, unknown, wrong } from "./step.ts";
+import { ok, quoted, unknown, wrong } from "./step.ts";
 
 /** What the scheduler, the runtime and multus made of the pod. */
 

@@ -1,19 +1,4 @@
-/** One station between the request for an interface and the frames on the wire, and what is known about it. */
-
-export const STEPS = ["accepted", "network", "bridge", "scheduled", "attached", "kernel", "alone", "frames"] as const;
-
-export interface Step {
-  readonly step: (typeof STEPS)[number];
-  readonly state: "ok" | "wrong" | "unknown";
-  readonly text: string;
-  readonly remedy?: string;
-}
-
-/** The steps of one interface. */
-export interface Way {
-  readonly interface: string;
-  readonly steps: readonly Step[];
-}
+import type { Step } from "../../api/way.ts";
 
 type Name = Step["step"];
 

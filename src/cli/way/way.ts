@@ -4,13 +4,14 @@
  */
 import { addressesIn, describeHosts, HOST_CONFLICT_ADVICE } from "../../api/host-interfaces.ts";
 import { parseMac } from "../../api/mac.ts";
+import type { Step } from "../../api/way.ts";
 import type { KnownHistory } from "../backends/pool-backend.ts";
 import { lintNetworks, type Network } from "../networks.ts";
 import type { WayFacts, WayInterface } from "./facts.ts";
 import { kernelSteps } from "./kernel-steps.ts";
 import { type NetworkOnBridge, onBridge } from "./network-on-bridge.ts";
 import { attached, isFinished, scheduled } from "./pod-steps.ts";
-import { named, ok, quoted, type Step, unknown, wrong } from "./step.ts";
+import { named, ok, quoted, unknown, wrong } from "./step.ts";
 
 export function wayOf(facts: WayFacts, nic: WayInterface): readonly Step[] {
   const steps: Step[] = [];

@@ -1,3 +1,4 @@
+import type { Way } from "../../api/way.ts";
 import { isForbidden } from "../../kube/client/api-error.ts";
 import type { CollisionView } from "../../mac-pool/inspection/rest/views.ts";
 import type { KnownHistory, OwnerRef } from "../backends/pool-backend.ts";
@@ -7,7 +8,7 @@ import type { Network } from "../networks.ts";
 import { FactReader, notVisible, type RunningObjects } from "./fact-reader.ts";
 import type { Machine, NadRef, Read, WayFacts, WayInterface } from "./facts.ts";
 import { type AskedInterface, interfacesOfGuest, interfacesOfHistory, interfacesOfPod } from "./interfaces.ts";
-import { quoted, type Way } from "./step.ts";
+import { quoted } from "./step.ts";
 import { wayOf } from "./way.ts";
 
 /** No pool serves an object with more interfaces. */

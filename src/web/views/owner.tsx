@@ -11,6 +11,7 @@ import { SilentReplicas } from "../parts/silent-replicas.tsx";
 import { Time } from "../parts/time.tsx";
 import { linkTo } from "../route.ts";
 import { useQuery } from "../use-query.ts";
+import { Ways } from "./ways.tsx";
 
 /** The addresses of a VM or pod, and what happened to it, over time. */
 export function OwnerView() {
@@ -78,6 +79,7 @@ function Owner({ owner }: { readonly owner: OwnerHistoryView }) {
           </table>
         </ScrollRegion>
       )}
+      {exists && <Ways kind={owner.kind} namespace={owner.namespace} name={owner.name} />}
       <h2>What happened</h2>
       <HistoryList history={history} partial={partial} />
     </>

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
+import type { Step } from "../../../src/api/way.ts";
 import type { WayFacts, WayInterface } from "../../../src/cli/way/facts.ts";
-import type { Step } from "../../../src/cli/way/step.ts";
 import { wayOf } from "../../../src/cli/way/way.ts";
 import { BRIDGE, HIDDEN, HISTORY, MAC, NIC, networkOf, REFUSAL, reportWith, WORKING } from "./working-way.ts";
 
