@@ -1,6 +1,7 @@
 import { isMulticast, type Mac, parseMac } from "./mac.ts";
 import type { NodeMACs } from "./node-macs.ts";
 import { MAX_NODE_MACS } from "./node-report.ts";
+import { MAX_STATIONS } from "./node-state.ts";
 
 /** What reports of nodes say about an address, and how the pool and its command line word it. */
 
@@ -14,6 +15,15 @@ export const HOST_CONFLICT_ADVICE = "They disturb each other on the same network
 export interface HostInterface {
   readonly node: string;
   readonly interface: string;
+  /** It is not the interface that has the address, but somebody beyond it whom the cluster does not know. */
+  readonly isBeyond?: boolean;
+}
+
+/** What a node has seen beyond an uplink, and when by its own clock. */
+export interface ReportedStation {
+  readonly mac: Mac;
+  readonly host: HostInterface;
+  readonly seenMs: number;
 }
 
 /** A report counts only while its node lives: one that the node does not own, which nothing would remove, says nothing. */
@@ -32,9 +42,22 @@ export function addressesIn(report: NodeMACs): ReadonlyMap<Mac, string> {
   return found;
 }
 
-/** `interface eno1 of node node-a and interface bond0 of node node-b`. */
+/** What the node sees beyond its uplinks, as its NodeMACs says. */
+export function stationsIn(report: NodeMACs): readonly ReportedStation[] {
+  if (!isOfItsNode(report)) return [];
+  const node = report.metadata.name ?? "";
+  return (report.stations ?? []).slice(0, MAX_STATIONS).flatMap(({ mac: text, uplink, lastSeen }) => {
+    const [mac, seenMs] = [parseMac(text), Date.parse(lastSeen)];
+    if (mac === undefined || mac === 0 || isMulticast(mac) || Number.isNaN(seenMs)) return [];
+    return [{ mac, host: { node, interface: uplink, isBeyond: true }, seenMs }];
+  });
+}
+
+/** `interface eno1 of node node-a and interface bond0 of node node-b`, or `a station beyond uplink eno2 of node node-a`. */
 export function describeHosts(hosts: readonly HostInterface[]): string {
-  const named = hosts.slice(0, MAX_NAMED).map((host) => `interface ${host.interface} of node ${host.node}`);
+  const named = hosts
+    .slice(0, MAX_NAMED)
+    .map((host) => `${host.isBeyond ? "a station beyond uplink" : "interface"} ${host.interface} of node ${host.node}`);
   const more = hosts.length - named.length;
   return more > 0 ? `${named.join(", ")} and ${more} more` : named.join(" and ");
 }

@@ -51,7 +51,7 @@ export class PoolMetrics {
     );
     gauge(
       "kubevirt_macpool_host_addresses",
-      "Addresses of a pool that it does not give out because nodes have them.",
+      "Addresses of a pool that it does not give out because nodes have them, or see somebody else have them.",
       () => index.pools().map((pool) => [pool.name, pool.counts.hostAddresses]),
       "pool",
     );

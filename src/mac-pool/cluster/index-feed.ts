@@ -1,4 +1,4 @@
-import { addressesIn } from "../../api/host-interfaces.ts";
+import { addressesIn, stationsIn } from "../../api/host-interfaces.ts";
 import { type Mac, macOfClaimName } from "../../api/mac.ts";
 import type { MACClaim } from "../../api/mac-claim.ts";
 import type { MACPool } from "../../api/mac-pool.ts";
@@ -37,14 +37,22 @@ export class IndexFeed {
       update: (claim, old) => this.#setClaim(claim, old, false),
       delete: (claim) => {
         const mac = macOfClaimName(claim.metadata.name ?? "");
-        if (mac !== undefined) index.deleteClaim(mac);
+        if (mac === undefined) return;
+        index.deleteClaim(mac);
+        index.release(mac, clock.now());
       },
     });
     const follow = (objects: Informers["pods"], macsOf: (object: KubeObject) => readonly ListedMac[]): void => {
       const list = (object: KubeObject): void => {
-        for (const { mac } of macsOf(object)) index.pending.list(mac);
+        for (const { mac } of macsOf(object)) {
+          index.pending.list(mac);
+          index.list(mac);
+        }
       };
-      objects.on({ onRelist: doubt, add: list, update: list });
+      const release = (object: KubeObject): void => {
+        for (const { mac } of macsOf(object)) index.release(mac, clock.now());
+      };
+      objects.on({ onRelist: doubt, add: list, update: list, delete: release });
     };
     follow(machines, machineMacs);
     follow(instances, instanceMacs);
@@ -58,7 +66,10 @@ export class IndexFeed {
         this.#problems.delete(pool.metadata.name ?? "");
       },
     });
-    const setNode = (report: NodeMACs): void => index.setNode(report.metadata.name ?? "", addressesIn(report));
+    const setNode = (report: NodeMACs): void => {
+      index.setNode(report.metadata.name ?? "", addressesIn(report));
+      if (this.#hasSearched) this.#setStations(report);
+    };
     nodeMacs.on({
       add: setNode,
       update: setNode,
@@ -79,16 +90,25 @@ export class IndexFeed {
     }
   }
 
-  /** To be called when all objects are listed: until then nobody knows of a claim that was listed whether it is pending. */
+  /**
+   * To be called when all objects are listed: until then nobody knows of a claim that was listed whether it is pending, and
+   * of a station whether it is a VM of this cluster.
+   */
   findPending(): void {
     if (this.#hasSearched) return;
     this.#hasSearched = true;
+    for (const report of this.#informers.nodeMacs.list()) this.#setStations(report);
     for (const claim of this.#informers.claims.list()) {
       const mac = macOfClaimName(claim.metadata.name ?? "");
       const facts = mac === undefined ? undefined : this.index.claim(mac);
       if (mac === undefined || facts === undefined || facts.isQuarantined) continue;
       this.#lookForObject(mac, facts, this.#clock.monotonicMs(), false);
     }
+  }
+
+  #setStations(report: NodeMACs): void {
+    const unknown = stationsIn(report).filter(({ mac }) => !this.#isListed(mac));
+    this.index.setStations(report.metadata.name ?? "", unknown, this.#clock.now());
   }
 
   get #knowsObjects(): boolean {

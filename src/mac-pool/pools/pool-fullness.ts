@@ -11,7 +11,7 @@ export function describeFull(pool: string, counts: PoolCounts): string {
   return (
     `the range is full: ${none} of MACPool ${pool} is ${capacity === 1 ? "taken" : "free"}. Objects have ${bound}, ${pending} are ` +
     `kept for objects that were admitted and may still be stored, ${quarantined} are in quarantine` +
-    `${hostAddresses > 0 ? `, ${hostAddresses} are addresses of nodes` : ""}${asked > 0 ? `, ${asked} are being given out` : ""}.`
+    `${hostAddresses > 0 ? `, ${hostAddresses} are addresses of nodes or of stations beyond them` : ""}${asked > 0 ? `, ${asked} are being given out` : ""}.`
   );
 }
 

@@ -1,13 +1,17 @@
-import type { HostInterface } from "../../api/host-interfaces.ts";
+import type { ReportedStation } from "../../api/host-interfaces.ts";
 import type { Mac } from "../../api/mac.ts";
 import type { ShownPhase } from "../../api/mac-claim.ts";
 import { OBJECT_OPT_OUT_LABEL } from "../../api/mac-pool-scope.ts";
 import { DEFAULT_MAC_POOL } from "../../api/names.ts";
 import { PENDING_MS, RESERVATION_MS } from "../claims/limits.ts";
+import { HostAddresses } from "./host-addresses.ts";
 import { selectorMatches } from "./label-selector.ts";
 import { NamespaceCounts } from "./namespace-counts.ts";
 import { PendingClaims } from "./pending-claims.ts";
 import { type ClaimFacts, Pool, type PoolSettings } from "./pool.ts";
+
+/** No node alone keeps more than this part of a pool from being given out by what it says to see: a quarter. */
+const NODE_SHARE = 4;
 
 /**
  * Every pool and every claim as one replica knows them. It is a cache: a wrong entry costs a lost race at the API server,
@@ -35,8 +39,8 @@ export class PoolIndex {
     return this.#shared;
   }
 
-  /** Addresses of the nodes' own interfaces. Only `setNode` changes them. */
-  get hosts(): Omit<HostAddresses, "set"> {
+  /** Addresses of the nodes' own interfaces, and of stations beyond their uplinks. */
+  get hosts(): Pick<HostAddresses, "at" | "has" | "macs"> {
     return this.#hosts;
   }
 
@@ -133,6 +137,7 @@ export class PoolIndex {
 
   setClaim(mac: Mac, claim: ClaimFacts): void {
     this.#forget(mac);
+    this.#hosts.stations.forget(mac);
     this.#reserved.delete(mac);
     this.#claims.set(mac, claim);
     if (claim.ownerCount > 1) this.#shared.add(mac);
@@ -151,6 +156,41 @@ export class PoolIndex {
   /** Interfaces of a node by their addresses, none for a node that is gone. They are not drawn any more, whoever has a claim. */
   setNode(node: string, addresses: ReadonlyMap<Mac, string>): void {
     for (const mac of this.#hosts.set(node, addresses)) this.#mark(mac);
+  }
+
+  /**
+   * What a node sees beyond its uplinks, without what objects of the cluster list. `nowMs`, here and in `release`: by the wall
+   * clock.
+   */
+  setStations(node: string, reported: readonly ReportedStation[], nowMs: number): void {
+    const { stations } = this.#hosts;
+    const foreign = reported.filter(({ mac }) => !this.#claims.has(mac));
+    const rooms = foreign.length === 0 ? [] : this.#roomsOf(stations.of(node));
+    for (const station of foreign) {
+      const concerned = rooms.filter(({ pool }) => pool.has(station.mac));
+      if (!stations.see(station, nowMs, () => concerned.every(({ left }) => left > 0))) continue;
+      for (const room of concerned) room.left -= 1;
+      this.#mark(station.mac);
+    }
+    for (const mac of stations.sweep(nowMs)) this.#mark(mac);
+  }
+
+  /** An object of the cluster lists the address, with or without a claim: it is no station of others. */
+  list(mac: Mac): void {
+    if (this.#hosts.stations.forget(mac)) this.#mark(mac);
+  }
+
+  /** An object that had the address is gone, or its claim is. */
+  release(mac: Mac, nowMs: number): void {
+    if (!this.#claims.has(mac)) this.#hosts.stations.release(mac, nowMs);
+  }
+
+  /** How many more addresses of each pool a node may keep that keeps these. */
+  #roomsOf(kept: ReadonlySet<Mac>): { readonly pool: Pool; left: number }[] {
+    return [...this.#pools.values()].map((pool) => {
+      const used = [...kept].filter((mac) => pool.has(mac)).length;
+      return { pool, left: Math.floor(pool.capacity / NODE_SHARE) - used };
+    });
   }
 
   /** Addresses that objects of the namespace have, in or out of range. */
@@ -223,40 +263,3 @@ function isOlder({ name, settings }: Pool, other: Pool): boolean {
   const { createdAtMs } = other.settings;
   return settings.createdAtMs < createdAtMs || (settings.createdAtMs === createdAtMs && name < other.name);
 }
-
-/** Addresses that nodes have on their own interfaces, as their markers report them. */
-class HostAddresses {
-  readonly #byNode = new Map<string, ReadonlyMap<Mac, string>>();
-  readonly #at = new Map<Mac, readonly HostInterface[]>();
-
-  /** The interfaces with the address, those of the node first that reported it first. */
-  at(mac: Mac): readonly HostInterface[] {
-    return this.#at.get(mac) ?? NOWHERE;
-  }
-
-  has(mac: Mac): boolean {
-    return this.#at.has(mac);
-  }
-
-  macs(): Iterable<Mac> {
-    return this.#at.keys();
-  }
-
-  /** Replaces what the node has: interfaces by their addresses. Returns the addresses that it has now or had before. */
-  set(node: string, addresses: ReadonlyMap<Mac, string>): readonly Mac[] {
-    const before = this.#byNode.get(node) ?? new Map<Mac, string>();
-    const concerned = [...new Set([...before.keys(), ...addresses.keys()])];
-    for (const mac of concerned) {
-      const others = this.at(mac).filter((other) => other.node !== node);
-      const name = addresses.get(mac);
-      const all = name === undefined ? others : [...others, { node, interface: name }];
-      if (all.length === 0) this.#at.delete(mac);
-      else this.#at.set(mac, all);
-    }
-    if (addresses.size === 0) this.#byNode.delete(node);
-    else this.#byNode.set(node, addresses);
-    return concerned;
-  }
-}
-
-const NOWHERE: readonly HostInterface[] = [];

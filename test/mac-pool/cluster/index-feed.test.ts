@@ -1,10 +1,12 @@
 import { describe, expect, it } from "vitest";
-import { claimName, parseMac } from "../../../src/api/mac.ts";
+import { claimName, type Mac, parseMac } from "../../../src/api/mac.ts";
 import type { MACClaim } from "../../../src/api/mac-claim.ts";
+import type { NodeMACs } from "../../../src/api/node-macs.ts";
 import type { KubeObject } from "../../../src/kube/client/resource.ts";
 import { systemClock } from "../../../src/kube/clock.ts";
 import { IndexFeed } from "../../../src/mac-pool/cluster/index-feed.ts";
 import type { Informers } from "../../../src/mac-pool/cluster/informers.ts";
+import { Segments } from "../../../src/mac-pool/pools/segments.ts";
 import { allocatedTo, claim, owner } from "../claims/lifecycle-fixture.ts";
 import { machine } from "../machines.ts";
 import { Told } from "./told.ts";
@@ -16,7 +18,14 @@ const WEB = machine("web", "default", [{ name: "a", macAddress: TEXT }]);
 function fixture() {
   const [machines, instances, pods] = [new Told(), new Told(), new Told()];
   const claims = new Told<MACClaim>();
-  const informers = { claims, machines, instances, pods, pools: new Told(), nodeMacs: new Told() };
+  const informers = {
+    claims,
+    machines,
+    instances,
+    pods,
+    pools: new Told(),
+    nodeMacs: new Told<KubeObject & NodeMACs>(),
+  };
   const isListed = (): boolean => machines.list().length > 0;
   const feed = new IndexFeed(informers as unknown as Informers, systemClock, isListed);
   const { index } = feed;
@@ -121,4 +130,60 @@ it("counts pods and instances as objects too", () => {
   claims.set(allocatedTo(owner({ kind: "Pod" })));
   pods.set(pod);
   expect(phase()).toBe("bound");
+});
+
+describe("a station that a node sees beyond its uplinks", () => {
+  const metadata = { name: "node-a", ownerReferences: [{ apiVersion: "v1", kind: "Node", name: "node-a", uid: "u" }] };
+  const seen = (): KubeObject & NodeMACs => ({
+    metadata,
+    addresses: [],
+    stations: [{ mac: TEXT, bridge: "br1", uplink: "eno2", lastSeen: new Date().toISOString() }],
+  });
+  const withPool = () => {
+    const made = fixture();
+    const segments = new Segments([{ start: MAC, end: (MAC + 7) as Mac }]);
+    const nothing = { namespaceSelector: undefined, quarantineMs: 0, pendingMs: 0, createdAtMs: 0 };
+    made.index.setPool({ name: "default", segments, conflictPolicy: "Deny", ...nothing });
+    return made;
+  };
+
+  it("counts once all objects are listed, unless one of them lists the address", () => {
+    for (const isOurs of [true, false]) {
+      const { feed, index, machines, nodeMacs } = withPool();
+      nodeMacs.set(seen());
+      expect(index.hosts.has(MAC)).toBe(false);
+      if (isOurs) machines.set(WEB);
+      feed.findPending();
+      expect(index.hosts.has(MAC)).toBe(!isOurs);
+    }
+  });
+
+  it("is one of ours as soon as an object comes that lists the address, and while bridges remember one that is gone", () => {
+    const { feed, index, machines, nodeMacs } = withPool();
+    feed.findPending();
+    nodeMacs.set(seen());
+    expect(index.hosts.has(MAC)).toBe(true);
+    machines.set(WEB);
+    expect(index.hosts.has(MAC)).toBe(false);
+    machines.delete("web");
+    nodeMacs.set(seen());
+    expect(index.hosts.has(MAC)).toBe(false);
+  });
+
+  it("does not count after its claim is gone, while bridges remember it", () => {
+    const { feed, index, claims, nodeMacs } = withPool();
+    feed.findPending();
+    claims.set(allocatedTo(owner()));
+    claims.delete(claimName(MAC));
+    nodeMacs.set(seen());
+    expect(index.hosts.has(MAC)).toBe(false);
+  });
+
+  it("stays when the report goes", () => {
+    const { feed, index, nodeMacs } = withPool();
+    feed.findPending();
+    nodeMacs.set(seen());
+    nodeMacs.delete("node-a");
+    expect(index.hosts.has(MAC)).toBe(true);
+  });
 });

@@ -27,5 +27,6 @@ export function hostAddressIn(
   hosts: readonly HostInterface[],
 ): { readonly hostAddress?: string } {
   if (hosts.length === 0) return {};
-  return { hostAddress: namespace === undefined ? describeHosts(hosts) : "an interface of a node" };
+  if (namespace === undefined) return { hostAddress: describeHosts(hosts) };
+  return { hostAddress: hosts.some(({ isBeyond }) => isBeyond) ? "a station beyond a node" : "an interface of a node" };
 }

@@ -16,7 +16,7 @@ const time = z.iso.datetime();
 const mac = z.string().describe("A MAC address: six lower-case octets joined by colons.");
 const count = z.int().min(0);
 const hostAddress = z.string().exactOptional().describe("What of a node has it; no names for who sees one namespace.");
-const hostAddresses = count.exactOptional().describe("Addresses without a claim, kept back because a node has them.");
+const hostAddresses = count.exactOptional().describe("Without a claim, and not given out: nodes have or see them.");
 
 const ownerViewSchema = claimOwnerSchema.extend({
   node: z.string().exactOptional().describe("Node where it runs now; absent when it does not run."),

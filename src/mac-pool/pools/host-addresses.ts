@@ -1,0 +1,42 @@
+import type { HostInterface } from "../../api/host-interfaces.ts";
+import type { Mac } from "../../api/mac.ts";
+import { ForeignStations } from "./foreign-stations.ts";
+
+/** Addresses that nodes have on their own interfaces, or else see beyond their uplinks, as their markers report them. */
+export class HostAddresses {
+  readonly stations = new ForeignStations();
+  readonly #byNode = new Map<string, ReadonlyMap<Mac, string>>();
+  readonly #at = new Map<Mac, readonly HostInterface[]>();
+
+  /** The interfaces with the address, those of the node first that reported it first. */
+  at(mac: Mac): readonly HostInterface[] {
+    const station = this.stations.at(mac);
+    return this.#at.get(mac) ?? (station === undefined ? NOWHERE : [station]);
+  }
+
+  has(mac: Mac): boolean {
+    return this.#at.has(mac) || this.stations.at(mac) !== undefined;
+  }
+
+  macs(): Iterable<Mac> {
+    return new Set([...this.#at.keys(), ...this.stations.macs()]);
+  }
+
+  /** Replaces what the node has: interfaces by their addresses. Returns the addresses that it has now or had before. */
+  set(node: string, addresses: ReadonlyMap<Mac, string>): readonly Mac[] {
+    const before = this.#byNode.get(node) ?? new Map<Mac, string>();
+    const concerned = [...new Set([...before.keys(), ...addresses.keys()])];
+    for (const mac of concerned) {
+      const others = (this.#at.get(mac) ?? NOWHERE).filter((other) => other.node !== node);
+      const name = addresses.get(mac);
+      const all = name === undefined ? others : [...others, { node, interface: name }];
+      if (all.length === 0) this.#at.delete(mac);
+      else this.#at.set(mac, all);
+    }
+    if (addresses.size === 0) this.#byNode.delete(node);
+    else this.#byNode.set(node, addresses);
+    return concerned;
+  }
+}
+
+const NOWHERE: readonly HostInterface[] = [];

@@ -1,0 +1,194 @@
+import { beforeEach, describe, expect, it } from "vitest";
+import { describeHosts, stationsIn } from "../../../src/api/host-interfaces.ts";
+import { type Mac, parseMac } from "../../../src/api/mac.ts";
+import type { NodeMACs } from "../../../src/api/node-macs.ts";
+import { MAX_STATIONS } from "../../../src/api/node-state.ts";
+import type { PoolSettings } from "../../../src/mac-pool/pools/pool.ts";
+import { PoolIndex } from "../../../src/mac-pool/pools/pool-index.ts";
+import { Segments } from "../../../src/mac-pool/pools/segments.ts";
+
+const MINUTE_MS = 60_000;
+const HOUR_MS = 60 * MINUTE_MS;
+const NOON_MS = Date.UTC(2026, 0, 2, 12);
+const FIRST = parseMac("02:5d:1c:00:00:00") as Mac;
+const macAt = (offset: number): Mac => (FIRST + offset) as Mac;
+const FACTS = { isQuarantined: false, pool: "default", ownerCount: 1, namespaces: ["shop"], untilMs: 0 };
+
+function settings(name: string, size: number): PoolSettings {
+  return {
+    name,
+    segments: new Segments([{ start: FIRST, end: macAt(size - 1) }]),
+    namespaceSelector: undefined,
+    conflictPolicy: "Deny",
+    quarantineMs: 0,
+    pendingMs: 0,
+    createdAtMs: 0,
+  };
+}
+
+let index: PoolIndex;
+let nowMs: number;
+
+beforeEach(() => {
+  index = new PoolIndex();
+  index.setPool(settings("default", 8));
+  nowMs = NOON_MS;
+  index.setStations("node-a", [], nowMs);
+  index.release(macAt(7), nowMs);
+  nowMs += HOUR_MS;
+});
+
+/** Seen so long ago by the node, whose report has just come. */
+function see(macs: readonly Mac[], agoMs = 0, node = "node-a"): void {
+  const host = { node, interface: "eno2", isBeyond: true };
+  index.setStations(
+    node,
+    macs.map((mac) => ({ mac, host, seenMs: nowMs - agoMs })),
+    nowMs,
+  );
+}
+
+/** Reports come all the time, with other stations. */
+function pass(ms: number): void {
+  nowMs += ms;
+  index.setStations("node-z", [], nowMs);
+}
+
+const counts = (pool = "default") => index.pool(pool)?.counts;
+
+describe("an address that somebody outside of the cluster has", () => {
+  it("is not given out while nodes see it, and for a day after", () => {
+    see([FIRST]);
+    const pool = index.pool("default");
+    const drawn = Array.from({ length: 64 }, (_, turn) => pool && index.draw(pool, turn / 64, 0));
+    expect(new Set(drawn)).toEqual(new Set([1, 2, 3, 4, 5, 6, 7].map(macAt)));
+    expect(counts()).toMatchObject({ free: 7, hostAddresses: 1, used: 0 });
+    pass(24 * HOUR_MS);
+    expect(counts()).toMatchObject({ hostAddresses: 1 });
+    pass(MINUTE_MS);
+    expect(counts()).toMatchObject({ free: 8, hostAddresses: 0 });
+  });
+
+  it("is kept a day from the last time that any node saw it", () => {
+    see([FIRST], 20 * MINUTE_MS);
+    see([FIRST], 0, "node-b");
+    see([FIRST], 10 * MINUTE_MS, "node-c");
+    pass(24 * HOUR_MS);
+    expect(counts()).toMatchObject({ hostAddresses: 1 });
+    expect(describeHosts(index.hosts.at(FIRST))).toBe("a station beyond uplink eno2 of node node-a");
+    pass(MINUTE_MS);
+    expect(counts()).toMatchObject({ hostAddresses: 0 });
+  });
+
+  it("is kept by a pool that comes later", () => {
+    see([FIRST]);
+    index.setPool(settings("late", 4));
+    expect(counts("late")).toMatchObject({ free: 3, hostAddresses: 1 });
+  });
+
+  it("is that of a node, where a node has it itself", () => {
+    see([FIRST], 0, "node-b");
+    index.setNode("node-a", new Map([[FIRST, "eno1"]]));
+    expect(describeHosts(index.hosts.at(FIRST))).toBe("interface eno1 of node node-a");
+    expect([...index.hosts.macs()]).toEqual([FIRST]);
+  });
+});
+
+describe("an address of the cluster itself", () => {
+  it("is no station of others, whoever is known first", () => {
+    see([FIRST]);
+    index.setClaim(FIRST, FACTS);
+    expect(index.hosts.has(FIRST)).toBe(false);
+    see([FIRST]);
+    expect(index.hosts.has(FIRST)).toBe(false);
+    expect(counts()).toMatchObject({ free: 7, hostAddresses: 0, used: 1 });
+  });
+
+  it("is none either without a claim, as soon as an object lists it", () => {
+    see([FIRST]);
+    index.list(FIRST);
+    expect(counts()).toMatchObject({ free: 8, hostAddresses: 0 });
+  });
+
+  it("is none after it was released, until forwarding tables have forgotten it", () => {
+    index.setClaim(FIRST, FACTS);
+    index.deleteClaim(FIRST);
+    index.release(FIRST, nowMs);
+    see([FIRST]);
+    pass(10 * MINUTE_MS);
+    see([FIRST]);
+    expect(counts()).toMatchObject({ free: 8, hostAddresses: 0 });
+    pass(1);
+    see([FIRST]);
+    expect(counts()).toMatchObject({ free: 7, hostAddresses: 1 });
+  });
+
+  it("is not released by an object that goes while the claim stays", () => {
+    index.setClaim(FIRST, FACTS);
+    index.release(FIRST, nowMs);
+    index.deleteClaim(FIRST);
+    see([FIRST]);
+    expect(counts()).toMatchObject({ hostAddresses: 1 });
+  });
+
+  it("is kept for half an hour only where it may have been released before the replica started", () => {
+    index = new PoolIndex();
+    index.setPool(settings("default", 8));
+    see([FIRST]);
+    expect(counts()).toMatchObject({ hostAddresses: 1 });
+    pass(31 * MINUTE_MS);
+    expect(counts()).toMatchObject({ hostAddresses: 0 });
+    see([FIRST]);
+    pass(23 * HOUR_MS);
+    expect(counts()).toMatchObject({ hostAddresses: 1 });
+  });
+});
+
+describe("a node that says what it wants", () => {
+  it("keeps no more than a quarter of a pool, and another node as many", () => {
+    index.setPool(settings("default", 64));
+    const all = Array.from({ length: 64 }, (_, offset) => macAt(offset));
+    see(all.slice(0, 32));
+    see(all.slice(32));
+    see(all);
+    expect(counts()).toMatchObject({ hostAddresses: 16 });
+    see(all, 0, "node-b");
+    expect(counts()).toMatchObject({ hostAddresses: 32 });
+  });
+
+  it("keeps no more in all than it may report, whatever it reports at another time", () => {
+    index.setPool(settings("default", 0x10_000));
+    for (let turn = 0; turn < 4; turn++) {
+      see(Array.from({ length: MAX_STATIONS }, (_, offset) => macAt(turn * MAX_STATIONS + offset)));
+    }
+    expect(counts()).toMatchObject({ hostAddresses: MAX_STATIONS });
+    pass(24 * HOUR_MS + MINUTE_MS);
+    see([macAt(0x1000)]);
+    expect(counts()).toMatchObject({ hostAddresses: 1 });
+  });
+
+  it("keeps none for longer by a clock that is ahead, and none by an old report", () => {
+    see([FIRST], -1000 * HOUR_MS);
+    see([macAt(1)], 31 * MINUTE_MS);
+    expect(counts()).toMatchObject({ hostAddresses: 1 });
+    pass(24 * HOUR_MS + MINUTE_MS);
+    expect(counts()).toMatchObject({ hostAddresses: 0 });
+  });
+});
+
+describe("the stations of a report", () => {
+  const station = { mac: "02:5d:1c:00:00:00", bridge: "br1", uplink: "eno2", lastSeen: "2026-01-02T12:00:00Z" };
+  const report = (owner: string, ...macs: string[]): NodeMACs => ({
+    metadata: { name: "node-a", ownerReferences: [{ apiVersion: "v1", kind: "Node", name: owner, uid: "u" }] },
+    addresses: [],
+    stations: macs.map((mac) => ({ ...station, mac })),
+  });
+
+  it("count as long as the node lives, where an interface can have their address", () => {
+    expect(stationsIn(report("node-a", station.mac, "01:00:5e:00:00:01", "00:00:00:00:00:00", "x"))).toEqual([
+      { mac: FIRST, host: { node: "node-a", interface: "eno2", isBeyond: true }, seenMs: NOON_MS },
+    ]);
+    expect(stationsIn(report("node-b", station.mac))).toEqual([]);
+    expect(stationsIn(report("node-a", ...Array.from({ length: 999 }, () => station.mac)))).toHaveLength(MAX_STATIONS);
+  });
+});
