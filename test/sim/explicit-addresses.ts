@@ -19,6 +19,8 @@ export function checkGivenByHand(
 ): void {
   const { name, namespace = "" } = object.metadata;
   if (name !== undefined || isReceiver(object) || plan.explicitAddresses === "Anywhere") return;
+  // A namespace without a pool may ask for any address.
+  if (plan.trouble.recreatePool > 0) return;
   const isAllowed = (mac: string): boolean =>
     plan.explicitAddresses === "OwnPool" ? tenancy.hasServed(namespace, mac) : !tenancy.wasAlwaysInRange(mac);
   for (const mac of granted) {
