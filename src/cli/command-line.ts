@@ -6,7 +6,7 @@ const OUTPUTS = ["table", "wide", "json", "yaml", "name"] as const;
 type Output = (typeof OUTPUTS)[number];
 
 /** Names that completion looks up: in the cluster, or in the kubeconfig. */
-export type Offer = "namespaces" | "pools" | "contexts" | "clusters" | "users";
+export type Offer = "namespaces" | "pools" | "networks" | "contexts" | "clusters" | "users";
 
 /** An option as help, completion and the parser need it. */
 export interface OptionSpec {

@@ -10,6 +10,8 @@ import { lint } from "./commands/lint.ts";
 import { list } from "./commands/list.ts";
 import { map } from "./commands/map.ts";
 import { namespaces } from "./commands/namespaces.ts";
+import { network } from "./commands/network.ts";
+import { networks } from "./commands/networks.ts";
 import { newNetwork } from "./commands/new-network.ts";
 import { ranges } from "./commands/ranges.ts";
 import { status } from "./commands/status.ts";
@@ -27,6 +29,8 @@ export const COMMANDS: readonly CommandSpec[] = [
   denials,
   doctor,
   namespaces,
+  networks,
+  network,
   map,
   watch,
   ranges,

@@ -1,4 +1,4 @@
-import { MAC_POOLS } from "../api/kinds.ts";
+import { MAC_POOLS, NETWORK_ATTACHMENT_DEFINITIONS } from "../api/kinds.ts";
 import { type KubeObject, RESOURCES, type Resource } from "../kube/client/resource.ts";
 import { kubeconfigNames } from "../kube/credentials/credentials.ts";
 import type { CommandSpec } from "./command.ts";
@@ -97,6 +97,7 @@ export async function namesFor(offer: Offer, before: readonly string[], env: Env
   try {
     if (offer === "namespaces") return await namesInCluster(RESOURCES.namespaces, options, env);
     if (offer === "pools") return await namesInCluster(MAC_POOLS, options, env);
+    if (offer === "networks") return await namesInCluster(NETWORK_ATTACHMENT_DEFINITIONS, options, env);
     return (await kubeconfigNames(env, options.kubeconfig))[offer];
   } catch {
     return [];
@@ -108,9 +109,10 @@ async function namesInCluster(
   options: Options,
   env: Environment,
 ): Promise<readonly string[]> {
-  const { context } = options;
+  const { context, namespace } = options;
   await using cluster = await OpenCluster.open({ env, options, context, onObjectsOnly: () => {} });
-  const { items } = await cluster.client.list(resource, { managedFields: false, timeoutMs: TIMEOUT_MS });
+  const where = resource.namespaced ? { namespace: namespace ?? cluster.defaultNamespace } : {};
+  const { items } = await cluster.client.list(resource, { ...where, managedFields: false, timeoutMs: TIMEOUT_MS });
   return items.flatMap(({ metadata }) => metadata.name ?? []);
 }
 

@@ -1,4 +1,11 @@
-import { type CustomKind, MAC_CLAIMS, MAC_POOLS, VIRTUAL_MACHINE_INSTANCES, VIRTUAL_MACHINES } from "../api/kinds.ts";
+import {
+  type CustomKind,
+  MAC_CLAIMS,
+  MAC_POOLS,
+  NETWORK_ATTACHMENT_DEFINITIONS,
+  VIRTUAL_MACHINE_INSTANCES,
+  VIRTUAL_MACHINES,
+} from "../api/kinds.ts";
 import { claimName, type Mac, parseMac } from "../api/mac.ts";
 import type { OwnerKind } from "../api/mac-claim.ts";
 import { objectYaml } from "../kube/client/object-yaml.ts";
@@ -33,6 +40,11 @@ export function claimNameOf({ mac }: { readonly mac: string }): string {
 
 export function poolNameOf({ name }: { readonly name: string }): string {
   return resourceName(MAC_POOLS, name);
+}
+
+/** `networkattachmentdefinition.k8s.cni.cncf.io/blue`. */
+export function networkNameOf({ name }: { readonly name: string }): string {
+  return resourceName(NETWORK_ATTACHMENT_DEFINITIONS, name);
 }
 
 /** `virtualmachine.kubevirt.io/web`, `pod/web`. */

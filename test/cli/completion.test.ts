@@ -84,6 +84,10 @@ describe("names for completion", () => {
     expect(await words("list", "-n", "")).toEqual(["default", "lab"]);
     expect(await words("map", "")).toEqual(["default"]);
     expect(await words("find", "l")).toEqual(["lab"]);
+    const nads = { items: [{ metadata: { name: "blue", namespace: "lab" } }], metadata: {} };
+    const path = "/apis/k8s.cni.cncf.io/v1/namespaces/lab/network-attachment-definitions";
+    cluster.script = { other: (asked) => (asked === path ? { body: nads } : undefined) };
+    expect(await words("network", "-n", "lab", "")).toEqual(["blue"]);
   });
 
   it("are none where they can't be read", async () => {

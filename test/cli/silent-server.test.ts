@@ -33,6 +33,8 @@ const ASKING: Readonly<Record<string, readonly string[]>> = {
   denials: [],
   doctor: [],
   namespaces: [],
+  networks: [],
+  network: ["blue"],
   map: [],
   watch: [],
   ranges: [],

@@ -11,7 +11,7 @@ import { viewerToken } from "../mac-pool/viewer-token.ts";
 import { eventually } from "../support/eventually.ts";
 import { Random } from "../support/random.ts";
 import { CliProcess } from "./support/cli-process.ts";
-import { letUseProxy, startServedPool } from "./support/pool-service.ts";
+import { createNetwork, letUseProxy, startServedPool } from "./support/pool-service.ts";
 
 describe("kubectl macpool through the API server's proxy", () => {
   let bed: PoolFixture;
@@ -34,6 +34,7 @@ describe("kubectl macpool through the API server's proxy", () => {
       machine("web-2", "default", [{ name: "net1", macAddress: mac }]),
     );
     await expect(refused).rejects.toThrow(mac);
+    await createNetwork(bed);
     await eventually("the replica knows both VMs", async () => {
       const { items = [] } = JSON.parse((await macpool("list", "-A", "-o", "json")).stdout || "{}");
       return items.length === 2 && items.every(({ phase }: { phase: string }) => phase === "Bound");
@@ -53,6 +54,8 @@ describe("kubectl macpool through the API server's proxy", () => {
 
   it("answers every command with the pool's own knowledge and the viewer's rights", async () => {
     const expected: readonly (readonly [string[], number, RegExp])[] = [
+      [["networks"], 0, /br1 on 1 of 1 node +filtering on[\s\S]* default\/blue +100 +inherit[^\n]* 0 +-\n/],
+      [["network", "blue"], 0, /^Network default\/blue\n[\s\S]*node-b +0 +starts\n$/],
       [["status"], 0, /used +1 \(<0\.1 %\): 1 bound[\s\S]*full in +no forecast\. [\s\S]*No problems\.\n$/],
       [["list", "-A"], 0, new RegExp(`${mac} +default +VirtualMachine/web`)],
       [["find", mac], 0, new RegExp(`^${mac} is held by VirtualMachine default/web\n`)],

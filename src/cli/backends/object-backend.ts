@@ -46,6 +46,9 @@ const NO_POOL: Finding = {
 };
 const SHARED_ADVICE = "Stop all but one of them, or change their addresses.";
 
+const NETWORKS =
+  "where a network works and who is on it (of a file, kubectl macpool lint -f FILE --nodes says what is wrong without it)";
+
 /** Reads MACPool and MACClaim objects with the user's own rights, for when the pool's service is down. */
 export class ObjectBackend implements PoolBackend {
   readonly knowsRefusals = false;
@@ -153,6 +156,18 @@ export class ObjectBackend implements PoolBackend {
 
   async namespaces(): Promise<never> {
     throw new NeedsService("the rules of each namespace");
+  }
+
+  async networks(): Promise<never> {
+    throw new NeedsService(NETWORKS);
+  }
+
+  async network(): Promise<never> {
+    throw new NeedsService(NETWORKS);
+  }
+
+  async bridges(): Promise<never> {
+    throw new NeedsService(NETWORKS);
   }
 
   async check(): Promise<never> {

@@ -1,6 +1,7 @@
 import { type Mac, parseMac } from "../../api/mac.ts";
 import type { OwnerKind } from "../../api/mac-claim.ts";
 import type {
+  BridgeView,
   CheckView,
   ClaimView,
   CollisionView,
@@ -10,6 +11,7 @@ import type {
   ListView,
   MapView,
   NamespaceView,
+  NetworkView,
   OwnerHistoryView,
   OwnerView,
   PoolView,
@@ -40,6 +42,10 @@ export interface PoolBackend {
   denials(namespace?: string): Promise<ListView<DenialView>>;
   consistency(namespace?: string): Promise<KnownConsistency>;
   namespaces(namespace?: string): Promise<readonly NamespaceView[]>;
+  /** `search`: a part of a name or of the bridge. */
+  networks(namespace?: string, search?: string): Promise<readonly NetworkView[]>;
+  network(namespace: string, name: string): Promise<NetworkView>;
+  bridges(namespace?: string): Promise<readonly BridgeView[]>;
   check(mac: Mac, namespace: string): Promise<CheckView>;
   /** First what there is, as ADDED, then what changes; ends with the signal. */
   watch(namespace: string | undefined, signal: AbortSignal): AsyncIterable<WatchEventView<ListedClaim>>;

@@ -3,6 +3,7 @@ import { ApiError, ConnectionError } from "../../kube/client/api-error.ts";
 import { MAX_RETRY_AFTER_MS, MAX_THROTTLED_RETRIES } from "../../kube/client/retry.ts";
 import { EventStreamDecoder, type ServerSentEvent } from "../../mac-pool/inspection/rest/event-stream.ts";
 import type {
+  BridgeView,
   CheckView,
   ClaimView,
   CollisionView,
@@ -11,6 +12,7 @@ import type {
   ListView,
   MapView,
   NamespaceView,
+  NetworkView,
   OwnerHistoryView,
   PoolView,
   WatchEventView,
@@ -30,6 +32,8 @@ import { isProblem, refusalOf, unavailableOr } from "./rest-refusal.ts";
 
 /** Items of a page; the server allows 5,000. */
 const PAGE = 2_000;
+/** Of networks and bridges: the most. */
+const NETWORKS_PAGE = 500;
 /** Code of what does not exist; a path that the pool does not know has another. */
 const NOT_FOUND = "MACPOOL_NOT_FOUND";
 /** Pause before a watch that was cut is resumed. */
@@ -105,6 +109,18 @@ export class RestBackend implements PoolBackend {
 
   namespaces(namespace?: string): Promise<readonly NamespaceView[]> {
     return this.#all<NamespaceView>("namespaces", { namespace });
+  }
+
+  async networks(namespace?: string, search?: string): Promise<readonly NetworkView[]> {
+    return (await this.#list<NetworkView>("networks", { namespace, search, limit: NETWORKS_PAGE })).items;
+  }
+
+  network(namespace: string, name: string): Promise<NetworkView> {
+    return this.#get<NetworkView>(`networks/${[namespace, name].map(encodeURIComponent).join("/")}`);
+  }
+
+  async bridges(namespace?: string): Promise<readonly BridgeView[]> {
+    return (await this.#list<BridgeView>("bridges", { namespace, limit: NETWORKS_PAGE })).items;
   }
 
   check(mac: Mac, namespace: string): Promise<CheckView> {

@@ -1,8 +1,13 @@
 /** The pool's Service in front of a replica on this machine, so that the API server's proxy leads to it. */
 import { networkInterfaces } from "node:os";
 import { MAC_POOL_INSPECTION_PORT_NAME, MAC_POOL_SERVICE } from "../../../src/api/names.ts";
+import type { NodeMACs } from "../../../src/api/node-macs.ts";
 import { defineResource, RESOURCES } from "../../../src/kube/client/resource.ts";
+import { KINDS } from "../../../src/mac-pool/objects/kinds.ts";
+import { nadCrd } from "../../cluster/multus/nad-crd.ts";
+import { bridgeOf, nadOf, reportOf } from "../../mac-pool/inspection/networks.ts";
 import { POOL_NAMESPACE, PoolFixture } from "../../mac-pool/pool-fixture.ts";
+import { eventually } from "../../support/eventually.ts";
 import * as rights from "../../support/rights.ts";
 
 /** An address that is not of the loopback, which endpoints may not have. */
@@ -49,4 +54,13 @@ export async function letUseProxy(bed: PoolFixture, account: string): Promise<vo
   const resourceNames = [`https:${MAC_POOL_SERVICE}:${MAC_POOL_INSPECTION_PORT_NAME}`];
   const rules = [{ apiGroups: [""], resources: ["services/proxy"], verbs: ["get"], resourceNames }];
   await rights.grantRules(bed.admin, rights.account(account), rules, { namespace: POOL_NAMESPACE });
+}
+
+/** Network default/blue with VLAN 100 on br1, which node-b has. */
+export async function createNetwork({ admin }: PoolFixture): Promise<void> {
+  await admin.create(RESOURCES.crds, nadCrd as never);
+  await eventually("the API server serves networks", () =>
+    admin.create(KINDS.networks, nadOf("default", "blue", { config: { vlan: 100 } })),
+  );
+  await admin.create(KINDS.nodeMacs, reportOf("node-b", [bridgeOf("br1")]) as unknown as NodeMACs);
 }

@@ -1,0 +1,80 @@
+import type { NetworkView } from "../../mac-pool/inspection/rest/views.ts";
+import type { CommandSpec } from "../command.ts";
+import { oneArgument, UsageError } from "../command-line.ts";
+import { describeFindings } from "../findings-text.ts";
+import { nodesText, VERDICTS, vlanText, waitingText } from "../network-text.ts";
+import { withCommas } from "../quantities.ts";
+import { type Column, formatFields, formatTable, tableOptions } from "../table.ts";
+import type { Terminal } from "../terminal.ts";
+import { formatViews, networkNameOf } from "../views-text.ts";
+
+/** Of more nodes, those are shown that have a VM or where none can start; all of them with -o wide. */
+const MAX_NODES = 16;
+
+export const network: CommandSpec = {
+  name: "network",
+  args: "NAME",
+  summary: "one network: node by node, and what is wrong",
+  details: [
+    "NAME is NAME or NAMESPACE/NAME of a NetworkAttachmentDefinition.",
+    "Says what happens to a VM of the network on each node, who uses it, and what the lint finds. Of more than 16 nodes it shows " +
+      "those with VMs, and those with the bridge where not all is well; -o wide shows all.",
+  ],
+  offers: "networks",
+  run: async (input) => {
+    const { line, terminal } = input;
+    const wanted = oneArgument(line, "the name of a NetworkAttachmentDefinition");
+    const [first = "", second, ...more] = wanted.split("/");
+    if (more.length > 0 || second === "" || first === "") {
+      throw new UsageError(`${JSON.stringify(wanted)} is no name: write NAME or NAMESPACE/NAME`);
+    }
+    const namespace = second === undefined ? await input.namespace() : first;
+    if (namespace === undefined) {
+      throw new UsageError("network needs a namespace: write NAMESPACE/NAME, or -n in place of -A");
+    }
+    const view = await input.ask((backend) => backend.network(namespace, second ?? first));
+    const formatted = formatViews(line, view, [networkNameOf(view)]);
+    return { stdout: formatted ?? describe(view, line.options, terminal), exitCode: 0 };
+  },
+};
+
+function describe(view: NetworkView, options: Parameters<typeof tableOptions>[0], terminal: Terminal): string {
+  const { namespace, name, cells, findings } = view;
+  const shown = options.output === "wide" || cells.length <= MAX_NODES ? cells : cells.filter(isTold);
+  const columns: Column<NetworkView["cells"][number]>[] = [
+    { header: "NODE", cell: ({ node }) => node, cut: true },
+    { header: "RUNNING", cell: ({ running }) => withCommas(running) },
+    { header: "A VM THERE", cell: ({ verdict }) => VERDICTS[verdict], cut: true },
+  ];
+  const table = shown.length === 0 ? "" : `\n${formatTable(columns, shown, tableOptions(options, terminal))}`;
+  const left = cells.length - shown.length;
+  const others = left === 0 ? "" : `${withCommas(left)} other nodes without VMs: -o wide shows them.\n`;
+  const wrong = findings.length === 0 ? "" : `\n${describeFindings(findings, terminal)}`;
+  return `Network ${namespace}/${name}\n${formatFields(fieldsOf(view))}${table}${others}${wrong}`;
+}
+
+const isTold = ({ running, verdict }: NetworkView["cells"][number]): boolean =>
+  running > 0 || verdict === "Warning" || verdict === "Fails";
+
+function fieldsOf(view: NetworkView): (readonly [string, string])[] {
+  const { bridge, type, mtu, spoofCheck, resource, running, pods, usedBy, pending, waiting, nodes } = view;
+  const vlan = vlanText(view);
+  const ofBridge: (readonly [string, string])[] =
+    bridge === undefined
+      ? []
+      : [
+          ["bridge", `${bridge}, on ${withCommas(nodes.withBridge)} of ${withCommas(nodes.total)} nodes`],
+          ["VLAN", vlan === "" ? "none" : vlan],
+          ["MTU", mtu === undefined ? "1500 at most" : String(mtu)],
+          ["spoof check", spoofCheck ? "on" : "off"],
+        ];
+  return [
+    ["plugin", type ?? "not known"],
+    ...ofBridge,
+    ["resource", resource ?? "none"],
+    ["VMs", `${withCommas(running)} running${pending === 0 ? "" : `; ${waitingText(pending, waiting)}`}`],
+    ...(pods === 0 ? [] : ([["pods", withCommas(pods)]] as const)),
+    ["used by", usedBy.length === 0 ? "nobody" : usedBy.join(", ")],
+    ["nodes", nodesText(view) || "none where a VM is sent"],
+  ];
+}

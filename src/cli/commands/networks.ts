@@ -1,0 +1,148 @@
+import type { BridgeView, NetworkView } from "../../mac-pool/inspection/rest/views.ts";
+import type { CommandSpec } from "../command.ts";
+import { type CommandLine, UsageError } from "../command-line.ts";
+import { cellText, LEGEND, nodesText, onNodes, problemText, vlanText } from "../network-text.ts";
+import { withCommas } from "../quantities.ts";
+import { type Column, formatTable, tableOptions } from "../table.ts";
+import { wrapped } from "../terminal.ts";
+import { formatViews, networkNameOf } from "../views-text.ts";
+
+/** So many nodes have a column each; with -o wide, as many as a list names. */
+const MAX_COLUMNS = 6;
+const MAX_WIDE_COLUMNS = 16;
+
+export const networks: CommandSpec = {
+  name: "networks",
+  args: "[TEXT]",
+  summary: "bridges, their networks, and where VMs can start",
+  details: [
+    "TEXT is a part of namespace/name of networks, or of a bridge. -n shows the networks of one namespace and their bridges.",
+    `${LEGEND} With many nodes there are numbers of nodes in place of columns, and exceptions are named.`,
+    "-o wide adds resources, uplinks and pods. kubectl macpool network NAME says more about one.",
+  ],
+  run: async ({ line, onlyNamespace, ask, terminal }) => {
+    const [search, ...more] = line.args;
+    if (more.length > 0) throw new UsageError("networks takes one argument: a part of a name or of a bridge");
+    const found = await ask((backend) => backend.networks(onlyNamespace, search));
+    const used = new Set(found.map(({ bridge }) => bridge));
+    const isMeant = ({ name }: BridgeView): boolean => search === undefined || used.has(name) || name.includes(search);
+    const bridges = (await ask((backend) => backend.bridges(onlyNamespace))).filter(isMeant);
+    const formatted = formatViews(line, { bridges, networks: found }, found.map(networkNameOf));
+    if (formatted !== undefined) return { stdout: formatted, exitCode: 0 };
+    if (bridges.length + found.length === 0) {
+      return { stdout: "", stderr: "No network and no bridge is known there.", exitCode: 0 };
+    }
+    const columns = columnsFor(bridges, found, line);
+    const table = formatTable(columns, rowsOf(bridges, found), tableOptions(line.options, terminal));
+    const legend = line.options.noHeaders ? "" : `\n${wrapped(terminal, LEGEND, 0)}`;
+    return { stdout: table + legend, exitCode: 0 };
+  },
+};
+
+/** A bridge, or a network below its bridge. */
+type Row =
+  | { readonly bridge: BridgeView; readonly network?: undefined }
+  | { readonly network: NetworkView; readonly bridge?: undefined };
+
+/** Both come by the name of the bridge; networks without one are last. */
+function rowsOf(bridges: readonly BridgeView[], found: readonly NetworkView[]): Row[] {
+  const below = Map.groupBy(found, ({ bridge }) => bridge);
+  const names = new Set(bridges.map(({ name }) => name));
+  return [
+    ...bridges.flatMap((bridge): Row[] => [
+      { bridge },
+      ...(below.get(bridge.name) ?? []).map((network): Row => ({ network })),
+    ]),
+    ...found.filter(({ bridge }) => bridge === undefined || !names.has(bridge)).map((network): Row => ({ network })),
+  ];
+}
+
+function columnsFor(
+  bridges: readonly BridgeView[],
+  found: readonly NetworkView[],
+  { options: { output } }: CommandLine,
+): Column<Row>[] {
+  const isWide = output === "wide";
+  const nodes = nodesOf(bridges, found, isWide ? MAX_WIDE_COLUMNS : MAX_COLUMNS);
+  const isFolded = nodes === undefined;
+  const wide: Column<Row>[] = [
+    { header: "UPLINK", cell: ({ bridge }) => bridge?.uplink ?? "" },
+    { header: "RESOURCE", cell: ({ network }) => network?.resource ?? "" },
+    { header: "SPOOF CHECK", cell: ({ network }) => (network === undefined ? "" : network.spoofCheck ? "on" : "off") },
+    { header: "PODS", cell: ({ network }) => (network === undefined ? "" : withCommas(network.pods)) },
+  ];
+  return [
+    {
+      header: "BRIDGE/NETWORK",
+      cell: ({ bridge, network }) =>
+        bridge === undefined ? `  ${network.namespace}/${network.name}` : bridgeText(bridge, isFolded),
+      short: ({ bridge, network }) => (bridge === undefined ? `  ${network.namespace}/${network.name}` : bridge.name),
+      cut: true,
+    },
+    {
+      header: "VLAN",
+      cell: ({ bridge, network }) => {
+        if (bridge === undefined) return vlanText(network);
+        return bridge.filtering === undefined ? "" : `filtering ${bridge.filtering}`;
+      },
+      cut: true,
+      drop: 2,
+    },
+    {
+      header: "MTU",
+      cell: ({ bridge, network }) => (bridge === undefined ? String(network.mtu ?? "") : bridge.mtus.join(", ")),
+      drop: 3,
+    },
+    { header: "USED BY", cell: ({ network }) => network?.usedBy.join(", ") ?? "", cut: true, drop: 4 },
+    ...(isWide ? wide : []),
+    ...(isFolded ? foldedColumns() : nodes.map(columnOf)),
+    { header: "WHAT IS WRONG", cell: (row) => wrongOf(row, isFolded), cut: true },
+  ];
+}
+
+/** The nodes have a column where they are folded. */
+function bridgeText(bridge: BridgeView, isFolded: boolean): string {
+  return isFolded ? bridge.name : `${bridge.name} ${onNodes(bridge)}`;
+}
+
+function wrongOf({ bridge, network }: Row, isFolded: boolean): string {
+  if (bridge === undefined) return problemText(network, isFolded);
+  // Its first cell says so.
+  return bridge.problems.filter((problem) => problem !== "on no node").join(", ");
+}
+
+/** Names of the nodes, where all of them fit. */
+function nodesOf(
+  bridges: readonly BridgeView[],
+  found: readonly NetworkView[],
+  most: number,
+): readonly string[] | undefined {
+  const isWhole = found.every(({ nodes }) => nodes.total <= MAX_WIDE_COLUMNS);
+  if (!isWhole || bridges.some(({ totalNodes }) => totalNodes > MAX_WIDE_COLUMNS)) return undefined;
+  const cells = [...bridges.flatMap(({ on }) => on), ...found.flatMap((network) => network.cells)];
+  const names = [...new Set(cells.map(({ node }) => node))].sort();
+  return names.length > most ? undefined : names;
+}
+
+function columnOf(node: string): Column<Row> {
+  return {
+    header: node,
+    cell: ({ bridge, network }) => {
+      if (bridge === undefined) return cellText(network.cells.find((cell) => cell.node === node));
+      const on = bridge.on.find((one) => one.node === node);
+      return on === undefined ? "" : withCommas(on.running);
+    },
+    cut: true,
+  };
+}
+
+function foldedColumns(): Column<Row>[] {
+  return [
+    { header: "RUNNING", cell: ({ bridge, network }) => withCommas((bridge ?? network).running) },
+    {
+      header: "NODES",
+      cell: ({ bridge, network }) => (bridge === undefined ? nodesText(network) : onNodes(bridge)),
+      cut: true,
+    },
+  ];
+}

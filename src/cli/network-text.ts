@@ -1,0 +1,77 @@
+import type { BridgeView, NetworkView } from "../mac-pool/inspection/rest/views.ts";
+import { counted } from "./findings-text.ts";
+import { withCommas } from "./quantities.ts";
+
+/** What networks and bridges are told as. */
+
+type Verdict = NetworkView["cells"][number]["verdict"];
+
+const MAX_EXCEPTIONS = 8;
+
+/** What stands behind the number of VMs in a cell. */
+const MARKS: Readonly<Record<Verdict, string>> = { Works: "", Warning: " !", Fails: " x", NoBridge: "", Unknown: " ?" };
+
+export const LEGEND =
+  "A number is VMs that run there. !: a VM starts, and not all is as the network says. x: it can't start. -: no bridge. ?: not known.";
+
+export const VERDICTS: Readonly<Record<Verdict, string>> = {
+  Works: "starts",
+  Warning: "starts, and not all is as the network says",
+  Fails: "can't start",
+  NoBridge: "no bridge: none is sent there",
+  Unknown: "not known",
+};
+
+/** `7`, `1 !`, `0 x`; empty where there is nothing. */
+export function cellText(cell: NetworkView["cells"][number] | undefined): string {
+  if (cell === undefined || (cell.verdict === "NoBridge" && cell.running === 0)) return "";
+  return `${withCommas(cell.running)}${MARKS[cell.verdict]}`;
+}
+
+/** `100`, `trunk 100-110`, `100, trunk 200`; empty for none. */
+export function vlanText({ vlan, trunk }: Pick<NetworkView, "vlan" | "trunk">): string {
+  return [vlan, trunk === undefined ? undefined : `trunk ${trunk}`].filter((part) => part !== undefined).join(", ");
+}
+
+/** `on 412 of 1,000 nodes`. */
+export function onNodes({ nodes, totalNodes }: Pick<BridgeView, "nodes" | "totalNodes">): string {
+  if (nodes === 0) return "on no node";
+  return `on ${withCommas(nodes)} of ${withCommas(totalNodes)} node${totalNodes === 1 ? "" : "s"}`;
+}
+
+/** `411 start, 1 can't`, of the nodes where a VM may land. */
+export function nodesText({ nodes }: Pick<NetworkView, "nodes">): string {
+  const parts = [
+    [nodes.works, "start"],
+    [nodes.warning, "start with a warning"],
+    [nodes.fails, "can't start"],
+    [nodes.unknown, "not known"],
+  ] as const;
+  const told = parts.filter(([count]) => count > 0).map(([count, what]) => `${withCommas(count)} ${what}`);
+  return told.join(", ");
+}
+
+/** In a few words: the findings by their codes, and who waits. `isFolded`: nodes have no columns, so exceptions are named. */
+export function problemText(network: NetworkView, isFolded: boolean): string {
+  const { findings, moreFindings, pending, waiting } = network;
+  const exceptions = isFolded ? exceptionsOf(network) : [];
+  return [
+    ...new Set(findings.map(({ code }) => code)),
+    ...(moreFindings > 0 ? [`${moreFindings} more`] : []),
+    ...exceptions,
+    ...(pending === 0 ? [] : [waitingText(pending, waiting)]),
+  ].join(", ");
+}
+
+/** `VM lab/web waits`. */
+export function waitingText(pending: number, [first, ...others]: readonly string[]): string {
+  if (pending === 1 && first !== undefined && others.length === 0) return `VM ${first} waits for a node`;
+  return `${counted(pending, "VM")} wait for a node, such as ${first}`;
+}
+
+/** Nodes where not all is well, unless that is the same on all. */
+function exceptionsOf({ cells, nodes }: NetworkView): string[] {
+  const isSame = [nodes.works, nodes.warning, nodes.fails].filter((count) => count > 0).length < 2;
+  const bad = isSame ? [] : cells.filter(({ verdict }) => verdict === "Warning" || verdict === "Fails");
+  return bad.slice(0, MAX_EXCEPTIONS).map(({ node, verdict }) => `${node} ${verdict === "Fails" ? "fails" : "warns"}`);
+}
