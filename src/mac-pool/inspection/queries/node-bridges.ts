@@ -52,7 +52,10 @@ export class NodeBridges {
       const changed = (): void => {
         this.#known = undefined;
       };
-      this.#nodeMacs.on({ add: changed, update: changed, delete: changed });
+      const updated = (report: NodeMACs, old: NodeMACs): void => {
+        if (JSON.stringify(report.bridges) !== JSON.stringify(old.bridges)) changed();
+      };
+      this.#nodeMacs.on({ add: changed, update: updated, delete: changed });
     }
     this.#known ??= this.#read();
     return this.#known;
