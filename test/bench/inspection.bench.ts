@@ -22,6 +22,7 @@ const ASKER_NODE_FLAGS = ["--max-semi-space-size=16"];
 /** Of the namespaces that have claims. */
 const TENANTS = 50;
 const READER = "viewer";
+const NETWORKS = "/api/v1/networks";
 
 export const bench: Bench = {
   about: `inspection with ${CLAIMS} claims`,
@@ -56,6 +57,12 @@ export const bench: Bench = {
         ["search that finds every claim", "/api/v1/claims?search=0&limit=50", 30],
         ["claims by a part of an address that all have", "/api/v1/claims?mac=02&limit=50", 30],
         ["claims of an owner that does not exist", "/api/v1/claims?owner=x&limit=50", 30],
+        ["page of 100 of 500 networks on 1,000 nodes with 20,000 VMs", NETWORKS, 30],
+        ["page of 500 networks", `${NETWORKS}?limit=500`, 30],
+        ["search in 500 networks", `${NETWORKS}?search=lan-49`, 30],
+        ["networks of a namespace", `${NETWORKS}?namespace=tenant-7`, 30],
+        ["one network with its 1,000 nodes", `${NETWORKS}/tenant-7/vlan-7`, 30],
+        ["bridges of 1,000 nodes", "/api/v1/bridges", 30],
         ["map of 4,096 cells", "/api/v1/pools/default/map?cells=4096", 20],
       ];
       const rows: BenchRow[] = [];
@@ -71,6 +78,9 @@ export const bench: Bench = {
       const unkept: number[] = [];
       for (let i = 0; i < TENANTS; i++)
         unkept.push(...(await samplesOf(`/api/v1/consistency?namespace=tenant-${i}`, 1)));
+      const { body: page } = await getFrom(url, authority.certificate, NETWORKS, READER);
+      const pageKb = JSON.stringify(page).length / 1_000;
+      rows.push(limitedRow("size of a page of 100 networks", "kB", pageKb, null, 200));
       const never = "consistency of a namespace that nobody asked for lately, p99";
       return [...rows, row(never, "ms", percentile(unkept, 0.99), null, null)];
     } finally {
