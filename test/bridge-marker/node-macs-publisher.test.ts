@@ -163,6 +163,28 @@ describe("the report of a node's addresses", () => {
     expect(written[2]).toMatchObject({ stations: [{ lastFlap: expect.any(String) }], moreStations: 9 });
   });
 
+  it("waits with stations for the next report where there are many, but not with one on both sides", async () => {
+    publisher.nodeSeen("uid-1");
+    links.apply({ ...LINK, index: 3, name: "br1", kind: "bridge", mtu: 1500 });
+    links.apply({ ...LINK, index: 4, name: "eno2", master: 3, mtu: 1500, details: { carrier: true } });
+    const many = Array.from({ length: 65 }, (_, number) => ({ mac: 0x0200_0000_0001 + number, age: 0 }));
+    seeStations(many);
+    see("52:54:00:00:00:01");
+    await vi.waitFor(() => expect(written).toHaveLength(1));
+    await settle();
+    await clock.advance(10_000);
+    seeStations(many.map(({ mac, age }) => ({ mac: mac + 1, age })));
+    await settle();
+    await clock.advance(REFRESH_MS - 20_000);
+    expect(written).toHaveLength(1);
+    await clock.advance(10_000);
+    await vi.waitFor(() => expect(written).toHaveLength(2));
+    await settle();
+    await clock.advance(10_000);
+    seeStations([...many, { mac: 0x0200_0000_ffff, age: 0, flapAge: 0 }]);
+    await vi.waitFor(() => expect(written).toHaveLength(3));
+  });
+
   it("is not written for the time when a station was seen, nor for how many more there are", async () => {
     publisher.nodeSeen("uid-1");
     links.apply({ ...LINK, index: 3, name: "br1", kind: "bridge", mtu: 1500 });
