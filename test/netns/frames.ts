@@ -5,14 +5,16 @@ import type { Namespace } from "./testbed.ts";
 
 /** On one processor, so that nothing changes their order. */
 const SEND = `
-import os, socket, sys
+import ctypes, os, socket, sys
 os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})
 packets = {}
-for ifname, frame in zip(sys.argv[1::2], sys.argv[2::2]):
-    if ifname not in packets:
-        packets[ifname] = socket.socket(socket.AF_PACKET, socket.SOCK_RAW)
-        packets[ifname].bind((ifname, 0))
-    packets[ifname].send(bytes.fromhex(frame))
+for path, ifname, frame in zip(sys.argv[1::3], sys.argv[2::3], sys.argv[3::3]):
+    if (path, ifname) not in packets:
+        if path and ctypes.CDLL(None).setns(os.open(path, os.O_RDONLY), 0) != 0:
+            raise OSError(path)
+        packets[path, ifname] = socket.socket(socket.AF_PACKET, socket.SOCK_RAW)
+        packets[path, ifname].bind((ifname, 0))
+    packets[path, ifname].send(bytes.fromhex(frame))
 `;
 
 const BROADCAST = "ff:ff:ff:ff:ff:ff";
@@ -27,12 +29,13 @@ export async function sendFrames(from: Namespace, ifname: string, frames: readon
   );
 }
 
-/** One after another, through the interface of each. */
+/** One after another, through the interface of each. `path`: the network namespace that has it, where it is not that of `from`. */
 export async function sendInTurn(
   from: Namespace,
-  frames: readonly (readonly [ifname: string, frame: string])[],
+  frames: readonly (readonly [ifname: string, frame: string, path?: string])[],
 ): Promise<void> {
-  const { code, stderr } = await from.run(["python3", "-c", SEND, ...frames.flat()], { env: { PATH: searchPath() } });
+  const args = frames.flatMap(([ifname, frame, path = ""]) => [path, ifname, frame]);
+  const { code, stderr } = await from.run(["python3", "-c", SEND, ...args], { env: { PATH: searchPath() } });
   if (code !== 0) throw new Error(`frames were not sent: ${stderr}`);
 }
 
