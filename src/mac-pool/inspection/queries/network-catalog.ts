@@ -28,7 +28,7 @@ interface Segment {
 }
 
 interface Judgement {
-  readonly on: BridgeOnNodes | undefined;
+  readonly groups: BridgeOnNodes["groups"] | undefined;
   readonly total: number;
   readonly byOther: Map<string | undefined, JudgedNetwork>;
 }
@@ -97,8 +97,8 @@ export class NetworkCatalog {
   /** `namesOthers`: whether the reader may see names of networks of other namespaces. */
   judge(network: CatalogNetwork, on: BridgeOnNodes | undefined, total: number, namesOthers: boolean): JudgedNetwork {
     let judged = this.#judged.get(network);
-    if (judged === undefined || judged.on !== on || judged.total !== total) {
-      judged = { on, total, byOther: new Map() };
+    if (judged === undefined || judged.groups !== on?.groups || judged.total !== total) {
+      judged = { groups: on?.groups, total, byOther: new Map() };
       this.#judged.set(network, judged);
     }
     const other = this.#otherOnSegment(network, namesOthers);

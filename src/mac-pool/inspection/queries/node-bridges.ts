@@ -3,6 +3,8 @@ import type { Informer } from "../../../kube/informer/informer.ts";
 
 /** Nodes where a bridge is set alike, as far as networks care. */
 interface NodeGroup {
+  /** What networks care about, as text. */
+  readonly key: string;
   readonly bridge: NodeBridge;
   /** Ascending. */
   readonly nodes: readonly string[];
@@ -13,7 +15,7 @@ export interface BridgeOnNodes {
   readonly name: string;
   /** Ascending. */
   readonly on: readonly (NodeBridge & { readonly node: string })[];
-  /** The largest first. */
+  /** The largest first. The same list while nothing changes that networks care about, as the carrier of an uplink. */
   readonly groups: readonly NodeGroup[];
 }
 
@@ -77,7 +79,7 @@ export class NodeBridges {
       const fingerprint = on.map(({ report }, index) => `${nameOf(report)} ${texts[index]}`).join("\n");
       const before = this.#before.get(name);
       const isSame = before !== undefined && this.#fingerprints.get(name) === fingerprint;
-      bridges.set(name, isSame ? before : bridgeOnNodes(name, on));
+      bridges.set(name, isSame ? before : bridgeOnNodes(name, on, before));
       this.#fingerprints.set(name, fingerprint);
     }
     for (const name of this.#before.keys()) if (!bridges.has(name)) this.#fingerprints.delete(name);
@@ -97,20 +99,32 @@ export class NodeBridges {
 function bridgeOnNodes(
   name: string,
   on: readonly { readonly report: NodeMACs; readonly bridge: NodeBridge }[],
+  before: BridgeOnNodes | undefined,
 ): BridgeOnNodes {
-  const groups = new Map<string, { readonly bridge: NodeBridge; readonly nodes: string[] }>();
+  const groups = new Map<string, { readonly key: string; readonly bridge: NodeBridge; readonly nodes: string[] }>();
   for (const { report, bridge } of on) {
     const { mtu, vlanFiltering, uplinks } = bridge;
-    const key = JSON.stringify([mtu, vlanFiltering, uplinks?.map(({ vlans }) => vlans ?? null)]);
-    const group = groups.get(key) ?? { bridge, nodes: [] };
+    const key = JSON.stringify([mtu, vlanFiltering, uplinks?.map(({ name, vlans }) => [name, vlans ?? null])]);
+    const group = groups.get(key) ?? { key, bridge, nodes: [] };
     groups.set(key, group);
     group.nodes.push(nameOf(report));
   }
+  const sorted = [...groups.values()].sort((a, b) => b.nodes.length - a.nodes.length);
   return {
     name,
     on: on.map(({ report, bridge }) => ({ node: nameOf(report), ...bridge })),
-    groups: [...groups.values()].sort((a, b) => b.nodes.length - a.nodes.length),
+    groups: before !== undefined && areEqual(before.groups, sorted) ? before.groups : sorted,
   };
+}
+
+function areEqual(some: readonly NodeGroup[], others: readonly NodeGroup[]): boolean {
+  return (
+    some.length === others.length &&
+    some.every(({ key, nodes }, index) => {
+      const other = others[index];
+      return key === other?.key && nodes.join() === other.nodes.join();
+    })
+  );
 }
 
 const nameOf = ({ metadata }: NodeMACs): string => metadata.name ?? "";
