@@ -37,7 +37,7 @@ export class Problem extends Error {
 }
 
 /** Answers that may be limited to the namespace that the reader chose. */
-const NAMESPACED = /^(claims|collisions|denials|consistency|namespaces)(\/|$)/;
+const NAMESPACED = /^(claims|collisions|denials|consistency|namespaces|networks|bridges)(\/|$)/;
 
 export function addressOf(path: string, parameters: Parameters = {}): string {
   const limited = NAMESPACED.test(path) ? { namespace: parameters.namespace ?? namespace.value } : {};

@@ -9,6 +9,7 @@ import { nextTheme, theme } from "./theme.ts";
 
 const TABS: readonly (readonly [View, string])[] = [
   ["overview", "Overview"],
+  ["networks", "Networks"],
   ["addresses", "Addresses"],
   ["map", "Map"],
   ["collisions", "Collisions"],

@@ -5,6 +5,7 @@
 
 export const VIEWS = [
   "overview",
+  "networks",
   "addresses",
   "map",
   "collisions",

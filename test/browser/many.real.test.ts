@@ -26,6 +26,7 @@ const IN_USE = formatMac(MACS[1] as Mac);
 
 const VIEWS = [
   { fragment: "#/overview", title: "Overview", text: "100,000 of 16,777,216 used" },
+  { fragment: "#/networks", title: "Networks", text: "There is no network." },
   { fragment: "#/addresses", title: "Addresses", text: "100,000 addresses" },
   { fragment: `#/address/${IN_USE}`, title: "Addresses", text: "MACClaim" },
   { fragment: "#/map", title: "Map", text: "cells in use" },

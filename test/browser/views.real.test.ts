@@ -12,6 +12,7 @@ const TWIN = "02:5d:1c:00:00:b7";
  */
 const VIEWS: readonly View[] = [
   { fragment: "#/overview", title: "Overview", empty: "Nothing collides.", filled: "default/greedy" },
+  { fragment: "#/networks", title: "Networks", empty: "There is no network.", filled: "There is no network." },
   { fragment: "#/addresses", title: "Addresses", empty: "No address is in use.", filled: "15 addresses" },
   {
     fragment: `#/address/${GREEDY}`,

@@ -1,0 +1,148 @@
+import type { BridgeView, NetworkView } from "../../mac-pool/inspection/rest/views.ts";
+import { ScrollRegion } from "../parts/scroll-region.tsx";
+import { count, counted } from "../text.ts";
+import type { BridgeGroup } from "./bridge-groups.ts";
+import { BridgeExceptions, NodesSummary } from "./nodes-summary.tsx";
+import { differences, filteringText, mtuText, presence, VERDICTS, vlanText } from "./settings.ts";
+import { WhatIsWrong } from "./what-is-wrong.tsx";
+
+/** Of more nodes the names stand upright. */
+const MANY = 8;
+
+interface Props {
+  readonly groups: readonly BridgeGroup[];
+  /** Undefined: one column for all nodes. */
+  readonly nodes: readonly string[] | undefined;
+}
+
+/** Bridges, under each its networks, and what happens to a VM of them on which node. */
+export function NetworkTable({ groups, nodes }: Props) {
+  return (
+    <ScrollRegion label="Networks">
+      <table class={nodes !== undefined && nodes.length > MANY ? "networks many" : "networks"}>
+        <caption class="unseen">Bridges, their networks, and the VMs that run on which node</caption>
+        <thead>
+          <tr>
+            <th scope="col">Bridge, network</th>
+            <th scope="col">VLAN</th>
+            <th scope="col">MTU</th>
+            <th scope="col">Uplink</th>
+            {nodes === undefined && (
+              <>
+                <th scope="col" class="right">
+                  VMs
+                </th>
+                <th scope="col">Nodes</th>
+              </>
+            )}
+            {nodes?.map((node) => (
+              <th scope="col" key={node} class="node">
+                {node}
+              </th>
+            ))}
+            <th scope="col">What is wrong</th>
+          </tr>
+        </thead>
+        {groups.map((group) => (
+          <tbody key={group.name ?? ""}>
+            <BridgeRow group={group} nodes={nodes} />
+            {group.networks.map((network) => (
+              <NetworkRow key={`${network.namespace}/${network.name}`} network={network} nodes={nodes} />
+            ))}
+          </tbody>
+        ))}
+      </table>
+    </ScrollRegion>
+  );
+}
+
+function BridgeRow({
+  group: { name, bridge },
+  nodes,
+}: {
+  readonly group: BridgeGroup;
+  readonly nodes: Props["nodes"];
+}) {
+  return (
+    <tr class="bridge">
+      <th scope="rowgroup">
+        {name ?? "Without a bridge"} {bridge !== undefined && <small>{presence(bridge)}</small>}
+      </th>
+      <td>{bridge && filteringText(bridge)}</td>
+      <td>{bridge?.mtus.join(", ")}</td>
+      <td>{bridge?.uplink}</td>
+      {nodes === undefined && (
+        <>
+          <td class="right">{bridge && count(bridge.running)}</td>
+          <td>{bridge && <BridgeExceptions bridge={bridge} />}</td>
+        </>
+      )}
+      {nodes?.map((node) => (
+        <BridgeCell key={node} bridge={bridge} node={node} />
+      ))}
+      <td class="warn">{bridge?.problems.join("; ")}</td>
+    </tr>
+  );
+}
+
+function BridgeCell({ bridge, node }: { readonly bridge: BridgeView | undefined; readonly node: string }) {
+  const on = bridge?.on.find((one) => one.node === node);
+  if (bridge === undefined || on === undefined) {
+    return (
+      <td class="node quiet">
+        {bridge !== undefined && (
+          <>
+            <span aria-hidden="true">–</span>
+            <span class="unseen">not there</span>
+          </>
+        )}
+      </td>
+    );
+  }
+  return (
+    <td class="node">
+      {count(on.running)} <small>{differences(bridge, on)}</small>
+    </td>
+  );
+}
+
+function NetworkRow({ network, nodes }: { readonly network: NetworkView; readonly nodes: Props["nodes"] }) {
+  const cells = new Map(network.cells.map((cell) => [cell.node, cell]));
+  return (
+    <tr>
+      <th scope="row">
+        <span class="quiet">{network.namespace}/</span>
+        {network.name}
+        {network.bridge === undefined && network.type !== undefined && <small> plugin {network.type}</small>}
+      </th>
+      <td>{vlanText(network)}</td>
+      <td>{mtuText(network)}</td>
+      <td />
+      {nodes === undefined && (
+        <>
+          <td class="right">{count(network.running)}</td>
+          <td>
+            <NodesSummary network={network} />
+          </td>
+        </>
+      )}
+      {nodes?.map((node) => (
+        <NodeCell key={node} cell={cells.get(node)} />
+      ))}
+      <td>
+        <WhatIsWrong network={network} />
+      </td>
+    </tr>
+  );
+}
+
+function NodeCell({ cell }: { readonly cell: NetworkView["cells"][number] | undefined }) {
+  const shown = VERDICTS.find(({ verdict }) => verdict === cell?.verdict);
+  if (cell === undefined || shown === undefined) return <td class="node" />;
+  return (
+    <td class={`node verdict ${shown.counted}`} title={`${counted(cell.running, "running VM")}; ${shown.meaning}`}>
+      {cell.verdict === "NoBridge" && cell.running === 0 ? "" : count(cell.running)}
+      <span class="unseen"> {shown.word}</span>
+    </td>
+  );
+}

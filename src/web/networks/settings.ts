@@ -1,0 +1,69 @@
+import type { BridgeView, NetworkNodesView, NetworkView, Verdict } from "../../mac-pool/inspection/rest/views.ts";
+import { count, counted } from "../text.ts";
+
+/** How bridges and networks are set, in words. */
+
+export const VERDICTS: readonly {
+  readonly verdict: Verdict;
+  readonly counted: keyof NetworkNodesView;
+  /** Of a node. */
+  readonly word: string;
+  readonly meaning: string;
+}[] = [
+  { verdict: "Works", counted: "works", word: "works", meaning: "a VM starts" },
+  { verdict: "Warning", counted: "warning", word: "warning", meaning: "it starts, but not all is as the network says" },
+  { verdict: "Fails", counted: "fails", word: "fails", meaning: "it does not start, or gets no connection" },
+  { verdict: "NoBridge", counted: "noBridge", word: "no bridge", meaning: "no bridge, and no VM is sent there" },
+  { verdict: "Unknown", counted: "unknown", word: "not known", meaning: "not known" },
+];
+
+/** `100`, `trunk 100-110`, `none`, and nothing of a network of another plugin. */
+export function vlanText({ bridge, vlan, trunk }: NetworkView): string {
+  if (bridge === undefined) return "";
+  const parts = [...(vlan === undefined ? [] : [`${vlan}`]), ...(trunk === undefined ? [] : [`trunk ${trunk}`])];
+  return parts.join(", ") || "none";
+}
+
+export function mtuText({ bridge, mtu }: NetworkView): string {
+  if (bridge === undefined) return "";
+  return `${mtu ?? "≤ 1500"}`;
+}
+
+/** `on 412 of 1,000 nodes` */
+export function presence({ nodes, totalNodes }: BridgeView): string {
+  return nodes === 0 ? "on no node" : `on ${count(nodes)} of ${counted(totalNodes, "node")}`;
+}
+
+export const filteringText = ({ filtering }: BridgeView): string =>
+  filtering === undefined ? "" : `filtering ${filtering}`;
+
+/** What a bridge has on a node and not on all others, where something is amiss: `MTU 9000, filtering off, uplink down`. */
+export function differences({ mtus, filtering, uplink }: BridgeView, on: BridgeView["on"][number]): string {
+  return [
+    ...(mtus.length > 1 ? [`MTU ${on.mtu}`] : []),
+    ...(filtering === "mixed" && !on.vlanFiltering ? ["filtering off"] : []),
+    ...(uplink === "mixed" && on.uplink === "down" ? ["uplink down"] : []),
+    ...(uplink === "mixed" && on.uplink === "none" ? ["no uplink"] : []),
+  ].join(", ");
+}
+
+/** `on 399 of 1,000 nodes`, `on node-3, node-7 (2 running VMs) and 4 more`; nothing where no node has the verdict. */
+export function nodesText({ nodes, cells }: NetworkView, verdict: Verdict): string {
+  const own = cells.filter((cell) => cell.verdict === verdict);
+  const total = Math.max(verdictCount(nodes, verdict), own.length);
+  if (total === 0) return "";
+  const named = verdict === "NoBridge" ? [] : own.slice(0, MAX_NAMES);
+  const names = named.map(({ node, running }) =>
+    running === 0 ? node : `${node} (${counted(running, "running VM")})`,
+  );
+  const rest = total - names.length;
+  if (names.length > 0) return `on ${names.join(", ")}${rest > 0 ? ` and ${count(rest)} more` : ""}`;
+  return verdict === "NoBridge" ? `on ${count(total)}` : `on ${count(total)} of ${counted(nodes.total, "node")}`;
+}
+
+const MAX_NAMES = 8;
+
+function verdictCount(nodes: NetworkNodesView, verdict: Verdict): number {
+  const key = VERDICTS.find((one) => one.verdict === verdict)?.counted;
+  return key === undefined ? 0 : nodes[key];
+}

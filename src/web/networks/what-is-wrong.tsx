@@ -1,0 +1,30 @@
+import type { NetworkView } from "../../mac-pool/inspection/rest/views.ts";
+import { counted } from "../text.ts";
+
+/** VMs that wait, and findings; each opens to what it says. */
+export function WhatIsWrong({
+  network: { pending, waiting, findings, moreFindings },
+}: {
+  readonly network: NetworkView;
+}) {
+  return (
+    <>
+      {pending > 0 && (
+        <p class="finding bad">
+          {counted(pending, "VM waits", "VMs wait")} for a node: {waiting.join(", ")}
+          {pending > waiting.length && " and others"}
+        </p>
+      )}
+      {findings.map(({ code, severity, message }) => (
+        <details key={`${code} ${message}`} class={severity === "error" ? "finding bad" : "finding"}>
+          <summary>
+            <span class="unseen">{severity} </span>
+            {code}
+          </summary>
+          <p>{message}</p>
+        </details>
+      ))}
+      {moreFindings > 0 && <p class="quiet">{counted(moreFindings, "more finding")}</p>}
+    </>
+  );
+}

@@ -1,0 +1,115 @@
+import { signal, useSignal } from "@preact/signals";
+import { useRef } from "preact/hooks";
+import type { BridgeView, ListView, NetworkView } from "../../mac-pool/inspection/rest/views.ts";
+import { goTo, route } from "../navigation.ts";
+import { bridgeGroups, nodeColumns } from "../networks/bridge-groups.ts";
+import { NetworkList } from "../networks/network-list.tsx";
+import { NetworkTable } from "../networks/network-table.tsx";
+import { VERDICTS } from "../networks/settings.ts";
+import { Empty } from "../parts/empty.tsx";
+import { ProblemNotice } from "../parts/problem-notice.tsx";
+import { linkTo } from "../route.ts";
+import { count } from "../text.ts";
+import { useQuery } from "../use-query.ts";
+
+/** Each refresh reads them again: fewer than 200 kB. */
+const STEP = 50;
+/** The pool sends no more at once. */
+const MOST = 500;
+
+const narrow = matchMedia("(max-width: 700px)");
+const isNarrow = signal(narrow.matches);
+narrow.addEventListener("change", ({ matches }) => {
+  isNarrow.value = matches;
+});
+
+export function NetworksView() {
+  const search = route.value.query.search ?? "";
+  const limit = useSignal(STEP);
+  const networks = useQuery<ListView<NetworkView>>("networks", { search, limit: limit.value });
+  const bridges = useQuery<ListView<BridgeView>>("bridges", { limit: limit.value });
+  const shownNetworks = useLast(networks.value.value);
+  const shownBridges = useLast(bridges.value.value);
+  const isKnown = shownNetworks !== undefined && shownBridges !== undefined;
+  const groups = isKnown ? bridgeGroups(shownNetworks, shownBridges, search) : [];
+  return (
+    <>
+      <p class="lead">
+        Which network leads to which bridge, and on which node. A number is running VMs; its sign says whether another
+        one could start there.
+      </p>
+      <ProblemNotice
+        problem={networks.problem.value === undefined ? bridges.problem : networks.problem}
+        isStale={isKnown}
+      />
+      <SearchNetworks search={search} />
+      <ul class="legend" aria-label="Signs">
+        {VERDICTS.map(({ verdict, counted, meaning }) => (
+          <li key={verdict}>
+            <span class={`verdict ${counted}`}>{meaning}</span>
+          </li>
+        ))}
+      </ul>
+      {!isKnown && networks.problem.value === undefined && <p class="quiet">Asking the pool.</p>}
+      {groups.length > 0 && isNarrow.value && <NetworkList groups={groups} />}
+      {groups.length > 0 && !isNarrow.value && <NetworkTable groups={groups} nodes={nodeColumns(groups)} />}
+      {isKnown && groups.length === 0 && <NoNetwork search={search} />}
+      {isKnown && shownNetworks.continue !== undefined && (
+        <p>
+          {limit.value < MOST && (
+            <button
+              type="button"
+              onClick={() => {
+                limit.value += STEP;
+              }}
+            >
+              Show {count(Math.min(shownNetworks.total - shownNetworks.items.length, STEP))} more
+            </button>
+          )}{" "}
+          <span class="quiet">
+            {count(shownNetworks.items.length)} of {count(shownNetworks.total)} networks are shown.
+          </span>
+        </p>
+      )}
+    </>
+  );
+}
+
+/** The answer to an earlier question until the next one is there. */
+function useLast<T>(value: T | undefined): T | undefined {
+  const last = useRef(value);
+  if (value !== undefined) last.current = value;
+  return last.current;
+}
+
+function SearchNetworks({ search }: { readonly search: string }) {
+  return (
+    <form class="inline" onSubmit={(event) => event.preventDefault()}>
+      <label>
+        Bridge, namespace or network contains{" "}
+        <input
+          type="search"
+          maxLength={253}
+          autocomplete="off"
+          spellcheck={false}
+          value={search}
+          onInput={({ currentTarget }) =>
+            goTo(linkTo("networks", [], { search: currentTarget.value.trim() }), "replace")
+          }
+        />
+      </label>
+    </form>
+  );
+}
+
+function NoNetwork({ search }: { readonly search: string }) {
+  if (search !== "") return <Empty title="No bridge and no network has such a name.">{null}</Empty>;
+  return (
+    <Empty title="There is no network.">
+      <p>
+        A NetworkAttachmentDefinition appears here as soon as it exists, and a bridge as soon as the bridge marker of
+        linuxBridge reports it.
+      </p>
+    </Empty>
+  );
+}
