@@ -113,7 +113,7 @@ describe.skipIf(CHROMIUM === undefined)("networks in a browser", () => {
       const [vlan, mtu, , ...rest] = await cellsOf(page, "tenant-0/vlan100");
       expect([vlan, mtu]).toEqual(["100", "inherit"]);
       expect(rest.at(-1)).toContain("vlan-unfiltered");
-      if (nodes === 3) expect(rest.slice(0, -1)).toEqual(["1 warning", "0 works", "no bridge"]);
+      if (nodes === 3) expect(rest.slice(0, -1)).toEqual(["1 warning", "0 starts", "no bridge"]);
       if (nodes > 16) {
         expect(rest[0]).toBe("1");
         expect(rest[1]).toContain("warning on node-000 (1 running VM)");
@@ -164,7 +164,7 @@ describe.skipIf(CHROMIUM === undefined)("networks in a browser", () => {
     const { page } = opened;
     await page.getByText("50 of 70 networks are shown.").waitFor();
     expect(await page.getByText("Without a bridge").count()).toBe(0);
-    await page.getByRole("button", { name: "Show 20 more" }).click();
+    await page.getByRole("button", { name: "Show more" }).click();
     await page.getByText("Without a bridge").waitFor();
     expect(await page.getByText("networks are shown").count()).toBe(0);
   });

@@ -1,5 +1,6 @@
 import type { Browser, BrowserContextOptions } from "playwright-core";
 import { DEFAULT_MAC_POOL } from "../../src/api/names.ts";
+import type { NodeBridge } from "../../src/api/node-macs.ts";
 import { type KubeObject, RESOURCES } from "../../src/kube/client/resource.ts";
 import { KINDS } from "../../src/mac-pool/objects/kinds.ts";
 import { guestSpec, instanceOf, machine, type TestInterface } from "../mac-pool/machines.ts";
@@ -74,13 +75,17 @@ export class PageBed implements AsyncDisposable {
     await this.refuse("greedy", "02:00:00:00:00:01");
   }
 
-  /** A node whose interfaces have the addresses. */
-  async reportNode(name: string, macs: readonly string[]): Promise<void> {
+  /** A node whose interfaces have the addresses, with bridges. */
+  async reportNode(name: string, macs: readonly string[], bridges: readonly NodeBridge[] = []): Promise<void> {
     const { admin } = this.pool;
     const { metadata } = await admin.create(RESOURCES.nodes, { metadata: { name } });
     const ownerReferences = [{ apiVersion: "v1", kind: "Node", name, uid: metadata.uid ?? "" }];
     const addresses = macs.map((mac, index) => ({ mac, interface: `eno${index}` }));
-    await admin.create(KINDS.nodeMacs, { metadata: { name, ownerReferences }, addresses });
+    await admin.create(KINDS.nodeMacs, {
+      metadata: { name, ownerReferences },
+      addresses,
+      ...(bridges.length === 0 ? {} : { bridges }),
+    });
   }
 
   /** A VM that asks for an address that another one has. */

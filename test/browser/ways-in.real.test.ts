@@ -7,9 +7,13 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { MAC_POOL_INSPECTION_PORT_NAME, MAC_POOL_SERVICE } from "../../src/api/names.ts";
 import { buildCli } from "../../src/cli/build.ts";
 import { RESOURCES } from "../../src/kube/client/resource.ts";
+import { KINDS } from "../../src/mac-pool/objects/kinds.ts";
 import { exposeInspection } from "../cli/support/pool-service.ts";
 import { ensureBinaries } from "../cluster/control-plane/binaries.ts";
+import { nadCrd } from "../cluster/multus/nad-crd.ts";
+import { bridgeOf, nadOf } from "../mac-pool/inspection/networks.ts";
 import { POOL_NAMESPACE } from "../mac-pool/pool-fixture.ts";
+import { eventually } from "../support/eventually.ts";
 import { CHROMIUM, overflow, seriousFaults, show, takePicture, type WatchedPage } from "./chromium.ts";
 import { PageBed } from "./page-bed.ts";
 
@@ -98,6 +102,29 @@ describe.skipIf(CHROMIUM === undefined)("the page in a browser, for those who co
     await show(page, "#/overview");
     await page.getByText("Live").waitFor();
     expect(await page.getByText("default/legacy").count()).toBe(0);
+  });
+
+  it("shows a reader with rights in one namespace its networks, their bridges, and no others", async () => {
+    const { admin } = bed.pool;
+    await admin.create(RESOURCES.crds, nadCrd as never);
+    await admin.create(RESOURCES.namespaces, { metadata: { name: "lab" } });
+    await bed.reportNode("node-a", [], [bridgeOf("br1"), bridgeOf("br2")]);
+    const nads = [nadOf("lab", "mine"), nadOf("default", "theirs"), nadOf("default", "beside", { bridge: "br2" })];
+    for (const nad of nads) {
+      await eventually("the API server knows the kind", () => admin.create(KINDS.networks, nad));
+    }
+    const token = await bed.reader("lab-reader", "lab");
+    await using opened = await bed.openAs(token, "#/networks");
+    const { page } = opened;
+    await page.getByRole("alert").filter({ hasText: "Your rights may end at a namespace" }).first().waitFor();
+    await page.getByPlaceholder("namespace", { exact: true }).first().fill("lab");
+    await page.getByRole("button", { name: "Show", exact: true }).first().click();
+    await page.getByRole("rowheader", { name: "lab/mine" }).waitFor();
+    expect(await page.getByRole("rowheader").allInnerTexts()).toEqual(["br1 on 1 of 1 node", "lab/mine"]);
+    await takePicture(page, "namespace-reader-networks");
+    await using all = await bed.openAs(await bed.reader("all-networks"), "#/networks");
+    await all.page.getByRole("rowheader", { name: "default/beside" }).waitFor();
+    expect([...opened.faults, ...all.faults]).toEqual([]);
   });
 
   it("works behind the API server's service proxy", async () => {

@@ -10,10 +10,10 @@ export const VERDICTS: readonly {
   readonly word: string;
   readonly meaning: string;
 }[] = [
-  { verdict: "Works", counted: "works", word: "works", meaning: "a VM starts" },
-  { verdict: "Warning", counted: "warning", word: "warning", meaning: "it starts, but not all is as the network says" },
-  { verdict: "Fails", counted: "fails", word: "fails", meaning: "it does not start, or gets no connection" },
-  { verdict: "NoBridge", counted: "noBridge", word: "no bridge", meaning: "no bridge, and no VM is sent there" },
+  { verdict: "Works", counted: "works", word: "starts", meaning: "a VM starts" },
+  { verdict: "Warning", counted: "warning", word: "warning", meaning: "starts, and not all is as the network says" },
+  { verdict: "Fails", counted: "fails", word: "can't start", meaning: "can't start, or gets no connection" },
+  { verdict: "NoBridge", counted: "noBridge", word: "no bridge", meaning: "no bridge: none is sent there" },
   { verdict: "Unknown", counted: "unknown", word: "not known", meaning: "not known" },
 ];
 

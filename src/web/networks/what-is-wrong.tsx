@@ -3,7 +3,7 @@ import { counted } from "../text.ts";
 
 /** VMs that wait, and findings; each opens to what it says. */
 export function WhatIsWrong({
-  network: { pending, waiting, findings, moreFindings },
+  network: { namespace, name, pending, waiting, findings, moreFindings },
 }: {
   readonly network: NetworkView;
 }) {
@@ -24,7 +24,14 @@ export function WhatIsWrong({
           <p>{message}</p>
         </details>
       ))}
-      {moreFindings > 0 && <p class="quiet">{counted(moreFindings, "more finding")}</p>}
+      {moreFindings > 0 && (
+        <p class="quiet">
+          {counted(moreFindings, "more finding")}:{" "}
+          <code>
+            kubectl macpool network {name} -n {namespace}
+          </code>
+        </p>
+      )}
     </>
   );
 }

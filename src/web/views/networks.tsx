@@ -54,7 +54,7 @@ export function NetworksView() {
       {groups.length > 0 && isNarrow.value && <NetworkList groups={groups} />}
       {groups.length > 0 && !isNarrow.value && <NetworkTable groups={groups} nodes={nodeColumns(groups)} />}
       {isKnown && groups.length === 0 && <NoNetwork search={search} />}
-      {isKnown && shownNetworks.continue !== undefined && (
+      {isKnown && (shownNetworks.continue ?? shownBridges.continue) !== undefined && (
         <p>
           {limit.value < MOST && (
             <button
@@ -63,16 +63,20 @@ export function NetworksView() {
                 limit.value += STEP;
               }}
             >
-              Show {count(Math.min(shownNetworks.total - shownNetworks.items.length, STEP))} more
+              Show more
             </button>
           )}{" "}
           <span class="quiet">
-            {count(shownNetworks.items.length)} of {count(shownNetworks.total)} networks are shown.
+            {partText(shownNetworks, "networks")} {partText(shownBridges, "bridges")}
           </span>
         </p>
       )}
     </>
   );
+}
+
+function partText({ items, total, continue: next }: ListView<object>, what: string): string {
+  return next === undefined ? "" : `${count(items.length)} of ${count(total)} ${what} are shown.`;
 }
 
 /** The answer to an earlier question until the next one is there. */
