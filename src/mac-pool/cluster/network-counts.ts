@@ -1,5 +1,6 @@
+import type { KubeObject } from "../../kube/client/resource.ts";
+import { type Handler, objectKey } from "../../kube/informer/informer.ts";
 import { type NetworkUse, networkUseOfInstance, networkUseOfPod } from "../objects/network-use.ts";
-import type { Caches } from "./caches.ts";
 
 /** What uses one NetworkAttachmentDefinition, by namespace. */
 export interface NetworkUsers {
@@ -11,6 +12,15 @@ export interface NetworkUsers {
   readonly pods: ReadonlyMap<string, number>;
 }
 
+interface FollowedCaches {
+  readonly instances: Followed;
+  readonly pods: Followed;
+}
+
+interface Followed {
+  on(handler: Handler<KubeObject>): unknown;
+}
+
 interface Counted {
   readonly running: Map<string, Map<string, number>>;
   readonly waiting: Map<string, Set<string>>;
@@ -19,38 +29,51 @@ interface Counted {
 
 const NOBODY: NetworkUsers = { running: new Map(), waiting: new Map(), pods: new Map() };
 
+type Count = (counted: Counted, use: NetworkUse, by: 1 | -1) => void;
+
+/** Objects of one kind, and how they count. */
+interface Users {
+  readonly useOf: (object: KubeObject) => NetworkUse;
+  readonly count: Count;
+  /** As they were counted: the last state of a deleted object may say otherwise. */
+  readonly counted: Map<string, KubeObject>;
+  /** Counted at the next question. */
+  readonly uncounted: Map<string, KubeObject>;
+}
+
 /** Who uses which network, so that no question counts all VMs. Follows the caches once somebody has asked. */
 export class NetworkCounts {
-  readonly #caches: Pick<Caches, "instances" | "pods">;
+  readonly #caches: FollowedCaches;
   readonly #counted = new Map<string, Counted>();
+  readonly #users: readonly Users[] = [
+    { useOf: networkUseOfInstance, count: countInstance, counted: new Map(), uncounted: new Map() },
+    { useOf: networkUseOfPod, count: countPod, counted: new Map(), uncounted: new Map() },
+  ];
   #follows = false;
 
-  constructor(caches: Pick<Caches, "instances" | "pods">) {
+  constructor(caches: FollowedCaches) {
     this.#caches = caches;
   }
 
-  /** Counts what the caches know now, and each change from then on. */
   follow(): void {
     if (this.#follows) return;
     this.#follows = true;
     const { instances, pods } = this.#caches;
-    for (const [informer, useOf, count] of [
-      [instances, networkUseOfInstance, countInstance],
-      [pods, networkUseOfPod, countPod],
-    ] as const) {
-      const change = (use: NetworkUse, by: 1 | -1): void => {
-        for (const nad of use.nads) this.#change(nad, (counted) => count(counted, use, by));
-      };
-      informer.on({
-        add: (object) => change(useOf(object), 1),
-        update: (object, old) => {
-          const [now, before] = [useOf(object), useOf(old)];
-          if (now.node === before.node && now.nads.join() === before.nads.join()) return;
-          change(before, -1);
-          change(now, 1);
-        },
-        delete: (object) => change(useOf(object), -1),
-      });
+    for (const [index, informer] of [instances, pods].entries()) {
+      const users = this.#users[index];
+      if (users !== undefined) informer.on(this.#handlerOf(users));
+    }
+  }
+
+  /** Counts what is new since the last question. */
+  async read(turn: { share(): Promise<void> }): Promise<void> {
+    for (const users of this.#users) {
+      for (const [key, object] of users.uncounted) {
+        users.uncounted.delete(key);
+        users.counted.set(key, object);
+        this.#change(users, users.useOf(object), 1);
+        await turn.share();
+      }
     }
   }
 
@@ -59,11 +82,43 @@ export class NetworkCounts {
     return this.#counted.get(nad) ?? NOBODY;
   }
 
-  #change(nad: string, count: (counted: Counted) => void): void {
-    const counted = this.#counted.get(nad) ?? { running: new Map(), waiting: new Map(), pods: new Map() };
-    this.#counted.set(nad, counted);
-    count(counted);
-    if (counted.running.size + counted.waiting.size + counted.pods.size === 0) this.#counted.delete(nad);
+  #handlerOf(users: Users): Handler<KubeObject> {
+    const { useOf, counted, uncounted } = users;
+    return {
+      add: (object) => {
+        uncounted.set(objectKey(object), object);
+      },
+      update: (object) => {
+        const key = objectKey(object);
+        const old = counted.get(key);
+        if (old === undefined) {
+          uncounted.set(key, object);
+          return;
+        }
+        counted.set(key, object);
+        const [now, before] = [useOf(object), useOf(old)];
+        if (now.node === before.node && now.nads.join() === before.nads.join()) return;
+        this.#change(users, before, -1);
+        this.#change(users, now, 1);
+      },
+      delete: (object) => {
+        const key = objectKey(object);
+        uncounted.delete(key);
+        const old = counted.get(key);
+        if (old === undefined) return;
+        counted.delete(key);
+        this.#change(users, useOf(old), -1);
+      },
+    };
+  }
+
+  #change({ count }: Users, use: NetworkUse, by: 1 | -1): void {
+    for (const nad of use.nads) {
+      const counted = this.#counted.get(nad) ?? { running: new Map(), waiting: new Map(), pods: new Map() };
+      this.#counted.set(nad, counted);
+      count(counted, use, by);
+      if (counted.running.size + counted.waiting.size + counted.pods.size === 0) this.#counted.delete(nad);
+    }
   }
 }
 

@@ -157,6 +157,7 @@ export class NetworkQueries {
     if (!networks.hasSynced) await networks.whenSynced(AbortSignal.timeout(SYNC_MS)).catch(notYet);
     const turn = new Turn(this.#clock);
     await this.#catalog.read(turn);
+    await this.#counts.read(turn);
     return turn;
   }
 }

@@ -1,0 +1,97 @@
+import { describe, expect, it } from "vitest";
+import type { KubeObject } from "../../../src/kube/client/resource.ts";
+import type { Handler } from "../../../src/kube/informer/informer.ts";
+import { NetworkCounts } from "../../../src/mac-pool/cluster/network-counts.ts";
+import { guestOf } from "../inspection/networks.ts";
+
+/** Counts of instances that a test changes by itself. */
+class Bed {
+  readonly counts: NetworkCounts;
+  #handler: Handler<KubeObject> = {};
+
+  constructor(guests: readonly KubeObject[]) {
+    const instances = {
+      on: (handler: Handler<KubeObject>): void => {
+        this.#handler = handler;
+        for (const guest of guests) this.add(guest);
+      },
+    };
+    this.counts = new NetworkCounts({ instances, pods: { on: () => {} } });
+    this.counts.follow();
+  }
+
+  add(guest: KubeObject): void {
+    this.#handler.add?.(guest, { created: true });
+  }
+
+  update(guest: KubeObject, old: KubeObject): void {
+    this.#handler.update?.(guest, old);
+  }
+
+  delete(guest: KubeObject): void {
+    this.#handler.delete?.(guest, { final: true });
+  }
+
+  get running(): number {
+    const byNode = [...this.counts.of("a/net").running.values()].flatMap((nodes) => [...nodes.values()]);
+    return byNode.reduce((sum, count) => sum + count, 0);
+  }
+}
+
+const guest = (index: number, node = "node-a"): KubeObject => guestOf("a", `vm-${index}`, ["net"], node);
+const guests = (count: number): KubeObject[] => Array.from({ length: count }, (_, index) => guest(index));
+const atOnce = { share: async () => {} };
+
+describe("the counts of users of networks", () => {
+  it("may give the turn away after each VM", async () => {
+    const bed = new Bed(guests(1_000));
+    const seen: number[] = [];
+    await bed.counts.read({ share: async () => void seen.push(bed.running) });
+    expect(seen).toEqual(Array.from({ length: 1_000 }, (_, index) => index + 1));
+  });
+
+  it("have each VM once when they come, move and go while they are counted", async () => {
+    const bed = new Bed(guests(10));
+    let turns = 0;
+    const share = async (): Promise<void> => {
+      if (++turns !== 5) return;
+      bed.delete(guest(0));
+      bed.delete(guest(9));
+      bed.update(guest(1, "node-b"), guest(1));
+      bed.update(guest(8, "node-b"), guest(8));
+      bed.add(guest(10));
+      bed.delete(guest(7));
+      bed.add(guest(7, "node-c"));
+    };
+    await bed.counts.read({ share });
+    expect(bed.counts.of("a/net").running.get("a")).toEqual(
+      new Map([
+        ["node-a", 6],
+        ["node-b", 2],
+        ["node-c", 1],
+      ]),
+    );
+  });
+
+  it("have each VM once when two ask at the same time", async () => {
+    const bed = new Bed(guests(10));
+    const share = (): Promise<void> => Promise.resolve();
+    await Promise.all([bed.counts.read({ share }), bed.counts.read({ share })]);
+    expect(bed.running).toBe(10);
+  });
+
+  it("have no VM any more whose last state says that it ended", async () => {
+    const bed = new Bed(guests(2));
+    await bed.counts.read(atOnce);
+    const ended = { ...guest(0), status: { phase: "Succeeded", nodeName: "node-a" } };
+    bed.delete(ended);
+    expect(bed.running).toBe(1);
+  });
+
+  it("have no VM of which only the deletion came", async () => {
+    const bed = new Bed(guests(1));
+    bed.delete(guest(0));
+    await bed.counts.read(atOnce);
+    expect(bed.running).toBe(0);
+  });
+});
