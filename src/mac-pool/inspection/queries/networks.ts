@@ -158,6 +158,7 @@ export class NetworkQueries {
     const turn = new Turn(this.#clock);
     await this.#catalog.read(turn);
     await this.#counts.read(turn);
+    await this.#bridges.read(turn);
     return turn;
   }
 }

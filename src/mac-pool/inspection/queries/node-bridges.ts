@@ -19,6 +19,13 @@ export interface BridgeOnNodes {
   readonly groups: readonly NodeGroup[];
 }
 
+/** What a report says of one bridge, as text. */
+interface BridgeTexts {
+  readonly whole: string;
+  /** What networks care about. */
+  readonly group: string;
+}
+
 interface Known {
   /** Ascending. */
   readonly nodes: readonly string[];
@@ -28,8 +35,8 @@ interface Known {
 /** The bridges of all nodes by name, from the reports of the nodes. Made anew at the first question after a change. */
 export class NodeBridges {
   readonly #nodeMacs: Pick<Informer<NodeMACs>, "list" | "on">;
-  /** What each report says of its bridges, as text by name. */
-  readonly #texts = new WeakMap<NodeMACs, ReadonlyMap<string, string>>();
+  /** By the bridge's name. */
+  readonly #texts = new WeakMap<NodeMACs, ReadonlyMap<string, BridgeTexts>>();
   readonly #fingerprints = new Map<string, string>();
   #follows = false;
   #known: Known | undefined;
@@ -37,6 +44,15 @@ export class NodeBridges {
 
   constructor(nodeMacs: Pick<Informer<NodeMACs>, "list" | "on">) {
     this.#nodeMacs = nodeMacs;
+  }
+
+  /** What takes long of the next answer. */
+  async read(turn: { share(): Promise<void> }): Promise<void> {
+    for (const report of this.#nodeMacs.list()) {
+      if (this.#texts.has(report)) continue;
+      this.#textsOf(report);
+      await turn.share();
+    }
   }
 
   /** Names of the nodes that report, ascending. */
@@ -65,18 +81,18 @@ export class NodeBridges {
 
   #read(): Known {
     const reports = this.#nodeMacs.list().toSorted((a, b) => compare(nameOf(a), nameOf(b)));
-    const found = new Map<string, { readonly report: NodeMACs; readonly bridge: NodeBridge }[]>();
+    const found = new Map<string, Reported[]>();
     for (const report of reports) {
+      const texts = this.#textsOf(report);
       for (const bridge of report.bridges ?? []) {
         const on = found.get(bridge.name) ?? [];
         found.set(bridge.name, on);
-        on.push({ report, bridge });
+        on.push({ report, bridge, texts: texts.get(bridge.name) });
       }
     }
     const bridges = new Map<string, BridgeOnNodes>();
     for (const [name, on] of found) {
-      const texts = on.map(({ report }) => this.#textsOf(report).get(name) ?? "");
-      const fingerprint = on.map(({ report }, index) => `${nameOf(report)} ${texts[index]}`).join("\n");
+      const fingerprint = on.map(({ report, texts }) => `${nameOf(report)} ${texts?.whole}`).join("\n");
       const before = this.#before.get(name);
       const isSame = before !== undefined && this.#fingerprints.get(name) === fingerprint;
       bridges.set(name, isSame ? before : bridgeOnNodes(name, on, before));
@@ -87,24 +103,31 @@ export class NodeBridges {
     return { nodes: reports.map(nameOf), bridges };
   }
 
-  #textsOf(report: NodeMACs): ReadonlyMap<string, string> {
+  #textsOf(report: NodeMACs): ReadonlyMap<string, BridgeTexts> {
     const known = this.#texts.get(report);
     if (known !== undefined) return known;
-    const texts = new Map((report.bridges ?? []).map((bridge) => [bridge.name, JSON.stringify(bridge)]));
+    const texts = new Map((report.bridges ?? []).map((bridge) => [bridge.name, textsOfBridge(bridge)]));
     this.#texts.set(report, texts);
     return texts;
   }
 }
 
-function bridgeOnNodes(
-  name: string,
-  on: readonly { readonly report: NodeMACs; readonly bridge: NodeBridge }[],
-  before: BridgeOnNodes | undefined,
-): BridgeOnNodes {
+interface Reported {
+  readonly report: NodeMACs;
+  readonly bridge: NodeBridge;
+  readonly texts: BridgeTexts | undefined;
+}
+
+function textsOfBridge(bridge: NodeBridge): BridgeTexts {
+  const { mtu, vlanFiltering, uplinks } = bridge;
+  const group = JSON.stringify([mtu, vlanFiltering, uplinks?.map(({ name, vlans }) => [name, vlans ?? null])]);
+  return { whole: JSON.stringify(bridge), group };
+}
+
+function bridgeOnNodes(name: string, on: readonly Reported[], before: BridgeOnNodes | undefined): BridgeOnNodes {
   const groups = new Map<string, { readonly key: string; readonly bridge: NodeBridge; readonly nodes: string[] }>();
-  for (const { report, bridge } of on) {
-    const { mtu, vlanFiltering, uplinks } = bridge;
-    const key = JSON.stringify([mtu, vlanFiltering, uplinks?.map(({ name, vlans }) => [name, vlans ?? null])]);
+  for (const { report, bridge, texts } of on) {
+    const key = texts?.group ?? "";
     const group = groups.get(key) ?? { key, bridge, nodes: [] };
     groups.set(key, group);
     group.nodes.push(nameOf(report));
