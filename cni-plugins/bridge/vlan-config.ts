@@ -44,8 +44,13 @@ export function accessVlan({ access }: VlanConfig, defaultVlan: number): number 
   return access || defaultVlan || NATIVE_VLAN;
 }
 
+interface VlanRange {
+  readonly first: number;
+  readonly last: number;
+}
+
 function readTrunk(config: ConfigObject): number[] {
-  const wanted = new Set<number>();
+  const ranges: VlanRange[] = [];
   for (const item of config.objects("vlanTrunk")) {
     const first = item.integer("minID", 1, VLAN_MAX);
     const last = item.integer("maxID", 1, VLAN_MAX);
@@ -55,11 +60,21 @@ function readTrunk(config: ConfigObject): number[] {
     }
     if (first !== undefined && last !== undefined) {
       if (last < first) throw new CniError(INVALID_CONFIG, `"vlanTrunk": minID ${first} is greater than maxID ${last}`);
-      for (let id = first; id <= last; id++) wanted.add(id);
+      ranges.push({ first, last });
     }
-    if (single !== undefined) wanted.add(single);
+    if (single !== undefined) ranges.push({ first: single, last: single });
   }
-  return [...wanted].sort((a, b) => a - b);
+  return idsOf(ranges);
+}
+
+/** Each VLAN once, however many of the ranges have it: a tenant may write many that have all. */
+function idsOf(ranges: readonly VlanRange[]): number[] {
+  const ids = new Set<number>();
+  let next = 1;
+  for (const { first, last } of [...ranges].sort((a, b) => a.first - b.first)) {
+    for (next = Math.max(next, first); next <= last; next++) ids.add(next);
+  }
+  return [...ids];
 }
 
 export function isolatesNothing(bridge: string): string {

@@ -1,4 +1,4 @@
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, vi } from "vitest";
 import { formatMacPrefix } from "../../../cni-plugins/bridge/allowed-macs.ts";
 import { type BridgeConfig, readBridgeConfig } from "../../../cni-plugins/bridge/config.ts";
 import { ConfigObject } from "../../../cni-plugins/cni/config-object.ts";
@@ -174,6 +174,19 @@ describe("the bridge plugin's configuration", () => {
       masqueradeBackend: "nftables",
       detectDuplicates: false,
     });
+  });
+
+  it("takes each VLAN of a trunk once, however often it is named", () => {
+    const add = vi.spyOn(Set.prototype, "add");
+    const vlanTrunk = Array.from({ length: 500 }, (_, index) => ({
+      minID: 1 + (index % 3),
+      maxID: 4094 - (index % 2),
+    }));
+    const { trunk = [] } = read({ vlanTrunk }).config.vlans ?? {};
+    const calls = add.mock.calls.length;
+    add.mockRestore();
+    expect(trunk).toEqual(Array.from({ length: 4094 }, (_, index) => index + 1));
+    expect(calls).toBeLessThan(5_000);
   });
 
   it("reads trunks as one ascending list and names no VLAN for untagged frames without one of their own", () => {
