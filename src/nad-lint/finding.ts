@@ -22,6 +22,7 @@ const SEVERITIES = {
   "key-ignored": "error",
   "ipam-without-addresses": "warning",
   "sysctl-of-interface": "warning",
+  "plugins-unseen": "warning",
   "bridge-on-no-node": "warning",
   "resource-missing": "warning",
   "bridge-unpublishable": "warning",

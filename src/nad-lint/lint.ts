@@ -35,7 +35,7 @@ export function lintNetwork(network: Network, cluster: ClusterFacts = {}): Findi
   const config = readNetworkConfig(network.config, network.name);
   if (config.form === "on the node") return [];
   if (config.form === "unreadable") return [finding("config-unreadable", config.reason)];
-  const findings: Finding[] = [];
+  const findings = config.total > config.calls.length ? [unseen(config.calls.length, config.total)] : [];
   let made: BridgeConfig | undefined;
   let seen = false;
   for (const call of config.calls) {
@@ -58,6 +58,11 @@ export function lintNetwork(network: Network, cluster: ClusterFacts = {}): Findi
     seen = true;
   }
   return worstFirst(findings);
+}
+
+function unseen(seen: number, total: number): Finding {
+  const message = `"plugins" has ${total} plugins, and those after plugins[${seen - 1}] were not looked at.`;
+  return finding("plugins-unseen", `${message} Write a shorter list.`);
 }
 
 /** Which nodes pods go to, and whom they meet there. */

@@ -16,7 +16,13 @@ export type NetworkConfig =
   | { readonly form: "on the node" }
   /** Nobody can read it: why, and what to write. */
   | { readonly form: "unreadable"; readonly reason: string }
-  | { readonly form: "plugins"; readonly calls: readonly PluginCall[] };
+  | {
+      readonly form: "plugins";
+      /** Of a long list, the first. */
+      readonly calls: readonly PluginCall[];
+      /** How many plugins are called. */
+      readonly total: number;
+    };
 
 /** No configuration has more levels. Plugins run out of memory between 5,000 and 10,000, this process out of stack before. */
 const MAX_NESTING = 1000;
@@ -48,7 +54,11 @@ export function readNetworkConfig(config: string, name: string): NetworkConfig {
   const type = whole.raw("type");
   if (typeof type === "string" && type !== "") {
     // The text itself, where multus adds nothing: the plugin's parser also sees what JSON.parse hides.
-    return { form: "plugins", calls: [{ place: "", type, stdin: parsed.name ? config : JSON.stringify(named) }] };
+    return {
+      form: "plugins",
+      calls: [{ place: "", type, stdin: parsed.name ? config : JSON.stringify(named) }],
+      total: 1,
+    };
   }
   const plugins = whole.raw("plugins");
   if (plugins === undefined) {
@@ -65,7 +75,7 @@ export function readNetworkConfig(config: string, name: string): NetworkConfig {
 /** Every plugin of a list gets the list's name and version, and all but the first the result of the one before. */
 function readList(plugins: readonly unknown[], common: JsonObject): NetworkConfig {
   const calls: PluginCall[] = [];
-  for (const [index, plugin] of plugins.entries()) {
+  for (const [index, plugin] of plugins.slice(0, MAX_PLUGINS).entries()) {
     const type = isJsonObject(plugin) ? new ConfigObject(plugin).raw("type") : undefined;
     if (!isJsonObject(plugin) || typeof type !== "string" || type === "") {
       return unreadable(`names no plugin in plugins[${index}]: pods will not start. Write {"type": "bridge"} there.`);
@@ -74,8 +84,11 @@ function readList(plugins: readonly unknown[], common: JsonObject): NetworkConfi
     const stdin = JSON.stringify({ ...plugin, ...common, ...result });
     calls.push({ place: `plugins[${index}] (${type.slice(0, MAX_TYPE_CHARS)}): `, type, stdin });
   }
-  return { form: "plugins", calls };
+  return { form: "plugins", calls, total: plugins.length };
 }
+
+/** Lists have two or three. A tenant may write a mebibyte of them, and each gets the whole list's name. */
+const MAX_PLUGINS = 16;
 
 const MAX_TYPE_CHARS = 30;
 
