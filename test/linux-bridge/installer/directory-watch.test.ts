@@ -42,7 +42,8 @@ function watching(pass: () => Promise<void>, more: { mountInfo?: string } = {}):
   );
 }
 
-const made = (count: number): Promise<void> => vi.waitFor(() => expect(passes).toBeGreaterThanOrEqual(count));
+const made = (count: number): Promise<void> =>
+  vi.waitFor(() => expect(passes).toBeGreaterThanOrEqual(count), { timeout: 10_000 });
 
 describe("the watch of a directory", () => {
   it("calls for no pass because of what a pass that failed wrote and took away", async () => {
