@@ -51,9 +51,11 @@ export function judgeNetwork(
   const { name, config, resource, bridge } = network;
   if (config === undefined) return UNKNOWN;
   const annotations = resource === undefined ? {} : { [NAD_RESOURCE_NAME_ANNOTATION]: resource };
+  // A refused plugin, or another one of a list, names a bridge of which nothing was read.
+  const isRead = (name: string): boolean => name === bridge?.bridge;
   const facts = {
-    ...(total === 0 ? {} : { nodesWith: () => ({ count: on?.on.length ?? 0, total }) }),
-    bridgesOn: () => on?.on ?? [],
+    nodesWith: (name: string) => (total > 0 && isRead(name) ? { count: on?.on.length ?? 0, total } : undefined),
+    bridgesOn: (name: string) => (isRead(name) ? (on?.on ?? []) : undefined),
     sameSegment: () => other,
   };
   const findings = lintNetwork({ name, annotations, config }, facts).filter(({ severity }) => severity !== "note");

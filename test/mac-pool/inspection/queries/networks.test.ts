@@ -98,6 +98,30 @@ describe("networks", () => {
     expect(cellsOf(found.get("prototype"))).toEqual(["node-a 0 Unknown"]);
   });
 
+  it("say of a bridge that the plugin refuses nothing but that", async () => {
+    const plugins = [
+      { type: "bridge", bridge: "br2", vlan: 5 },
+      { type: "bridge", bridge: "br1", vlan: 5 },
+    ];
+    const found = await networksOf({
+      nodeMacs: [reportOf("node-a", [bridgeOf("br1"), bridgeOf("br2", { vlanFiltering: false })])],
+      nads: [
+        nadOf("a", "vlan", { config: { vlan: 99_999 } }),
+        nadOf("a", "trunk", { config: { vlanTrunk: [{ id: "x" }] } }),
+        rawNad("a", "second", JSON.stringify({ cniVersion: "0.3.1", name: "second", plugins })),
+      ],
+    });
+    expect(codesOf(found.get("vlan"))).toEqual(["plugin-refuses"]);
+    expect(codesOf(found.get("trunk"))).toEqual(["plugin-refuses"]);
+    expect(cellsOf(found.get("vlan"))).toEqual(["node-a 0 Fails"]);
+    expect(codesOf(found.get("second"))).toEqual(["plugin-refuses", "resource-missing", "vlan-unfiltered"]);
+    const messages = found
+      .get("second")
+      ?.findings.map(({ message }) => message)
+      .join();
+    expect(messages).not.toContain("br1 does not filter VLANs");
+  });
+
   it("judge nodes by the settings of their bridge, and name those that are not like most", async () => {
     const node = (index: number): string => `node-${String(index).padStart(4, "0")}`;
     const filters = (index: number): boolean => index !== 7 && index !== 300;
