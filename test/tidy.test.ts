@@ -38,6 +38,7 @@ const INSPECTION_VIEWS = "src/mac-pool/inspection/rest/views.ts";
 const INSPECTION_EVENTS = "src/mac-pool/inspection/rest/event-stream.ts";
 const INSPECTION_ENVELOPES = "src/mac-pool/inspection/rest/envelopes.ts";
 const INSPECTION_NETWORKS = "src/mac-pool/inspection/rest/network-views.ts";
+const INSPECTION_PLACES = "src/mac-pool/inspection/rest/place-view.ts";
 
 const plugins = ["bridge", "tuning", "link-monitor"];
 const pluginBase = ["cni-plugins/netlink", "cni-plugins/native", "src/api/names.ts", "src/api/node-state.ts"];
@@ -57,11 +58,12 @@ const layers: readonly Layer[] = [
   })),
   {
     folder: INSPECTION_VIEWS,
-    ours: ["src/api", INSPECTION_ENVELOPES, INSPECTION_NETWORKS],
+    ours: ["src/api", INSPECTION_ENVELOPES, INSPECTION_NETWORKS, INSPECTION_PLACES],
     packages: ["zod"],
     node: false,
   },
   { folder: INSPECTION_NETWORKS, ours: [], packages: ["zod"], node: false },
+  { folder: INSPECTION_PLACES, ours: [], packages: ["zod"], node: false },
   { folder: INSPECTION_EVENTS, ours: [], packages: [], node: false },
   { folder: INSPECTION_ENVELOPES, ours: [], packages: ["zod"], node: false },
   ...["installer", "agent"].map((story) => ({

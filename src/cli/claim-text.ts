@@ -88,8 +88,9 @@ function ownerFields(claim: KnownClaim, owner: KnownOwner, nowMs: number): [stri
   ];
 }
 
-function placeText({ node, pod }: KnownOwner): string {
+function placeText({ node, pod, notRunningYet }: KnownOwner): string {
   if (node === undefined) return "no node";
+  if (notRunningYet) return `no node yet: it is starting on ${node}, pod ${pod}`;
   return node === null ? "not known without the service" : `${node}, pod ${pod}`;
 }
 

@@ -53,13 +53,14 @@ export function nodesText({ nodes }: Pick<NetworkView, "nodes">): string {
 
 /** In a few words: the findings by their codes, and who waits. `isFolded`: nodes have no columns, so exceptions are named. */
 export function problemText(network: NetworkView, isFolded: boolean): string {
-  const { findings, moreFindings, pending, waiting } = network;
+  const { findings, moreFindings, pending, waiting, starting } = network;
   const exceptions = isFolded ? exceptionsOf(network) : [];
   return [
     ...new Set(findings.map(({ code }) => code)),
     ...(moreFindings > 0 ? [`${moreFindings} more`] : []),
     ...exceptions,
     ...(pending === 0 ? [] : [waitingText(pending, waiting)]),
+    ...(starting === 0 ? [] : [`${counted(starting, "VM")} ${starting === 1 ? "is" : "are"} starting`]),
   ].join(", ");
 }
 

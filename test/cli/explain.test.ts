@@ -74,6 +74,14 @@ const WORKING: Objects = {
   "/api/v1/nodes": list(node("node-a", "br1"), node("node-b", "br1"), node("node-c")),
 };
 
+const STARTING: Objects = {
+  [`${KUBEVIRT}/virtualmachineinstances/web`]: there({
+    metadata: { name: "web", uid: "vmi-1" },
+    status: { phase: "Scheduled", nodeName: "node-a" },
+  }),
+  [PODS]: list(launcher([])),
+};
+
 function knownNic(name: string, mac: string, network: string): KnownInterface {
   return { ...(HISTORY.interfaces[0] as KnownInterface), interface: name, mac, network, since: AGO(120) };
 }
@@ -198,6 +206,15 @@ describe("kubectl macpool explain", () => {
     const { stdout } = await bed.say(using, "explain", "pod/lab/web", "-o", "json");
     const [way] = JSON.parse(stdout).way;
     expect([way.interface, way.steps.at(-1).text]).toEqual(["net1", "frames of VLAN 100 leave node-a by eno2"]);
+  });
+
+  it.each([
+    ["with the service", script({}, { rest: service({ ...KNOWN, notRunningYet: true }) })],
+    ["without the pool", { ...script(STARTING), rest: () => undefined }],
+    ["without the service", { ...script(STARTING), proxy: status(503, "away"), claims: [] }],
+  ])("says of a VM whose pod is still being made that it is starting: %s", async (_, using) => {
+    const { stdout } = await bed.say(using, "explain", "lab/web");
+    expect(stdout).toMatch(/^VirtualMachine lab\/web is starting on node-a, pod virt-launcher-web-x7k2p\n/);
   });
 
   it("goes the way of a VM that no pool knows, and ends with 1", async () => {

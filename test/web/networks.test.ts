@@ -8,7 +8,7 @@ import { signIn } from "../../src/web/session.ts";
 const NODES = { total: 3, withBridge: 0, works: 0, warning: 0, fails: 0, noBridge: 0, unknown: 0 };
 
 function network(name: string, more: Partial<NetworkView> = {}): NetworkView {
-  const counts = { running: 0, pending: 0, pods: 0, moreFindings: 0 };
+  const counts = { running: 0, pending: 0, starting: 0, pods: 0, moreFindings: 0 };
   const lists = { usedBy: [], waiting: [], cells: [], findings: [] };
   return { namespace: "a", name, spoofCheck: false, nodes: NODES, ...counts, ...lists, ...more };
 }

@@ -249,7 +249,7 @@ function hostAddressAt(mac: Mac | undefined, hosts: Hosts | undefined): Pick<Kno
   return found === undefined ? {} : { hostAddress: describeHosts(found) };
 }
 
-function placeView(place: Place | null | undefined): Pick<KnownOwner, "node" | "pod"> {
+function placeView(place: Place | null | undefined): Pick<KnownOwner, "node" | "pod" | "notRunningYet"> {
   return place === null ? { node: null } : { ...place };
 }
 

@@ -5,6 +5,7 @@ import type { ClaimOwner, MACClaim } from "../../api/mac-claim.ts";
 import type { MACPool } from "../../api/mac-pool.ts";
 import { LAUNCHER_SELECTOR } from "../../api/names.ts";
 import type { NodeMACs } from "../../api/node-macs.ts";
+import { isStartingPhase } from "../../api/starting-phase.ts";
 import { ConnectionError, isForbidden, isGone, isNotFound } from "../../kube/client/api-error.ts";
 import type { Pod } from "../../kube/client/built-in-kinds.ts";
 import type { KubeClient } from "../../kube/client/client.ts";
@@ -14,8 +15,7 @@ import type { OwnerRef } from "./pool-backend.ts";
 const CLAIMS: Resource<MACClaim> = MAC_CLAIMS;
 const POOLS: Resource<MACPool> = MAC_POOLS;
 const NODE_REPORTS = NODE_MACS as Resource<NodeMACs>;
-const INSTANCES: Resource<KubeObject & { readonly status?: { readonly nodeName?: string } }> =
-  VIRTUAL_MACHINE_INSTANCES;
+const INSTANCES: Resource<Instance> = VIRTUAL_MACHINE_INSTANCES;
 
 const OWNERS: Readonly<Record<OwnerRef["kind"], Resource>> = {
   VirtualMachine: VIRTUAL_MACHINES,
@@ -23,9 +23,12 @@ const OWNERS: Readonly<Record<OwnerRef["kind"], Resource>> = {
   Pod: RESOURCES.pods,
 };
 
+type Instance = KubeObject & { readonly status?: { readonly nodeName?: string; readonly phase?: string } };
+
 export interface Place {
   readonly node: string;
   readonly pod: string;
+  readonly notRunningYet?: true;
 }
 
 export type ClaimChange =
@@ -136,8 +139,10 @@ export class PoolObjects {
   async place(owner: Pick<ClaimOwner, "kind" | "namespace" | "name">): Promise<Place | null | undefined> {
     const { kind, namespace, name } = owner;
     if (name === undefined) return undefined;
-    if (kind === "Pod")
-      return placeOf(await readable(this.#client.get(RESOURCES.pods, { name, namespace }, this.#options)));
+    if (kind === "Pod") {
+      const pod = await readable(this.#client.get(RESOURCES.pods, { name, namespace }, this.#options));
+      return placeOf(pod, pod?.status?.phase);
+    }
     const instance = await readable(this.#client.get(INSTANCES, { name, namespace }, this.#options));
     if (!instance) return instance;
     const pods = await readable(
@@ -153,14 +158,18 @@ export class PoolObjects {
           pod.status?.phase !== "Succeeded" &&
           pod.status?.phase !== "Failed",
       ),
+      instance.status?.phase,
     );
   }
 }
 
-function placeOf(pod: Pod | null | undefined): Place | null | undefined {
+/** `phase`: of the owner. */
+function placeOf(pod: Pod | null | undefined, phase: string | undefined): Place | null | undefined {
   if (!pod) return pod;
   const node = pod.spec?.nodeName;
-  return node === undefined ? undefined : { node, pod: pod.metadata.name ?? "" };
+  if (node === undefined) return undefined;
+  const place = { node, pod: pod.metadata.name ?? "" };
+  return isStartingPhase(phase) ? { ...place, notRunningYet: true } : place;
 }
 
 /** Undefined for what is not there, null for what the user may not read. */

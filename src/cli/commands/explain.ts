@@ -79,13 +79,13 @@ function describe(owner: KnownHistory, way: readonly Way[], terminal: Terminal, 
   ].join("\n");
 }
 
-function stateOf(who: string, { exists, node, pod }: KnownHistory): string {
+function stateOf(who: string, { exists, node, pod, notRunningYet }: KnownHistory): string {
   if (exists === false) return `${who} does not exist\n`;
   if (node === null) {
     const what = exists ? "Where it runs" : "Whether it exists, and where it runs,";
     return `${who}\n${what} is not known without the service.\n`;
   }
-  if (node !== undefined) return `${who} runs on ${node}, pod ${pod}\n`;
+  if (node !== undefined) return `${who} ${notRunningYet ? "is starting" : "runs"} on ${node}, pod ${pod}\n`;
   return exists
     ? `${who} is not running\n`
     : `${who} is not running\nWhether it exists is not known without the service.\n`;

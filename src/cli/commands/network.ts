@@ -57,7 +57,7 @@ const isTold = ({ running, verdict }: NetworkView["cells"][number]): boolean =>
   running > 0 || verdict === "Warning" || verdict === "Fails";
 
 function fieldsOf(view: NetworkView): (readonly [string, string])[] {
-  const { bridge, type, mtu, spoofCheck, resource, running, pods, usedBy, pending, waiting, nodes } = view;
+  const { bridge, type, mtu, spoofCheck, resource, running, pods, usedBy, pending, starting, waiting, nodes } = view;
   const vlan = vlanText(view);
   const ofBridge: (readonly [string, string])[] =
     bridge === undefined
@@ -68,11 +68,15 @@ function fieldsOf(view: NetworkView): (readonly [string, string])[] {
           ["MTU", mtu === undefined ? "1500 at most" : String(mtu)],
           ["spoof check", spoofCheck ? "on" : "off"],
         ];
+  const startingText = starting === 0 ? "" : `, ${withCommas(starting)} starting`;
   return [
     ["plugin", type ?? "not known"],
     ...ofBridge,
     ["resource", resource ?? "none"],
-    ["VMs", `${withCommas(running)} running${pending === 0 ? "" : `; ${waitingText(pending, waiting)}`}`],
+    [
+      "VMs",
+      `${withCommas(running)} running${startingText}${pending === 0 ? "" : `; ${waitingText(pending, waiting)}`}`,
+    ],
     ...(pods === 0 ? [] : ([["pods", withCommas(pods)]] as const)),
     ["used by", usedBy.length === 0 ? "nobody" : usedBy.join(", ")],
     ["nodes", nodesText(view) || "none where a VM is sent"],

@@ -1,3 +1,4 @@
+import { isStartingPhase } from "../../api/starting-phase.ts";
 import type { Way } from "../../api/way.ts";
 import { isForbidden } from "../../kube/client/api-error.ts";
 import { plain } from "../backends/plain-text.ts";
@@ -65,16 +66,20 @@ async function findOwner(
   }
   for (const ref of refs) {
     const objects = await ways.objects(ref);
-    if (isThere(ref, objects)) return { owner: plain({ ...ref, ...withoutHistory(objects) }), objects };
+    if (isThere(ref, objects)) return { owner: plain({ ...ref, ...withoutHistory(ref, objects) }), objects };
   }
   return undefined;
 }
 
-function withoutHistory({ pod }: RunningObjects): Omit<KnownHistory, keyof OwnerRef> {
+function withoutHistory({ kind }: OwnerRef, { pod, instance }: RunningObjects): Omit<KnownHistory, keyof OwnerRef> {
   const known = { exists: true, interfaces: [], history: [], partial: [] };
   if ("unknown" in pod) return { ...known, node: null };
   const { metadata, spec } = pod.value ?? {};
-  return spec?.nodeName === undefined ? known : { ...known, node: spec.nodeName, pod: metadata?.name ?? "" };
+  if (spec?.nodeName === undefined) return known;
+  const place = { node: spec.nodeName, pod: metadata?.name ?? "" };
+  const object = kind === "Pod" ? pod : instance;
+  const phase = object !== undefined && "value" in object ? object.value?.status?.phase : undefined;
+  return { ...known, ...place, ...(isStartingPhase(phase) ? { notRunningYet: true } : {}) };
 }
 
 async function firstOf(owners: readonly OwnerRef[], backend: PoolBackend): Promise<KnownHistory | undefined> {

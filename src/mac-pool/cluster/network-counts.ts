@@ -8,6 +8,8 @@ export interface NetworkUsers {
   readonly running: ReadonlyMap<string, ReadonlyMap<string, number>>;
   /** Namespace -> names of VMs that wait for a node. */
   readonly waiting: ReadonlyMap<string, ReadonlySet<string>>;
+  /** Namespace -> VMs that have a node and do not run yet. */
+  readonly starting: ReadonlyMap<string, number>;
   /** Namespace -> pods that belong to no VM. */
   readonly pods: ReadonlyMap<string, number>;
 }
@@ -24,10 +26,13 @@ interface Followed {
 interface Counted {
   readonly running: Map<string, Map<string, number>>;
   readonly waiting: Map<string, Set<string>>;
+  readonly starting: Map<string, number>;
   readonly pods: Map<string, number>;
 }
 
-const NOBODY: NetworkUsers = { running: new Map(), waiting: new Map(), pods: new Map() };
+const nobody = (): Counted => ({ running: new Map(), waiting: new Map(), starting: new Map(), pods: new Map() });
+
+const NOBODY: NetworkUsers = nobody();
 
 type Count = (counted: Counted, use: NetworkUse, by: 1 | -1) => void;
 
@@ -97,7 +102,8 @@ export class NetworkCounts {
         }
         counted.set(key, object);
         const [now, before] = [useOf(object), useOf(old)];
-        if (now.node === before.node && now.nads.join() === before.nads.join()) return;
+        const isSamePlace = now.node === before.node && now.isStarting === before.isStarting;
+        if (isSamePlace && now.nads.join() === before.nads.join()) return;
         this.#change(users, before, -1);
         this.#change(users, now, 1);
       },
@@ -114,21 +120,26 @@ export class NetworkCounts {
 
   #change({ count }: Users, use: NetworkUse, by: 1 | -1): void {
     for (const nad of use.nads) {
-      const counted = this.#counted.get(nad) ?? { running: new Map(), waiting: new Map(), pods: new Map() };
+      const counted = this.#counted.get(nad) ?? nobody();
       this.#counted.set(nad, counted);
       count(counted, use, by);
-      if (counted.running.size + counted.waiting.size + counted.pods.size === 0) this.#counted.delete(nad);
+      if (Object.values(counted).every(({ size }) => size === 0)) this.#counted.delete(nad);
     }
   }
 }
 
-function countInstance({ running, waiting }: Counted, { namespace, name, node }: NetworkUse, by: 1 | -1): void {
+function countInstance({ running, waiting, starting }: Counted, use: NetworkUse, by: 1 | -1): void {
+  const { namespace, name, node, isStarting } = use;
   if (node === "") {
     const names = waiting.get(namespace) ?? new Set();
     if (by === 1) names.add(name);
     else names.delete(name);
     if (names.size === 0) waiting.delete(namespace);
     else waiting.set(namespace, names);
+    return;
+  }
+  if (isStarting) {
+    add(starting, namespace, by);
     return;
   }
   const nodes = running.get(namespace) ?? new Map<string, number>();

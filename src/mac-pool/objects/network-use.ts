@@ -1,3 +1,4 @@
+import { isStartingPhase } from "../../api/starting-phase.ts";
 import type { KubeObject } from "../../kube/client/resource.ts";
 import { listAt, textAt } from "../../kube/json-path.ts";
 import { INSTANCE_SPEC } from "./guest-interfaces.ts";
@@ -12,6 +13,8 @@ export interface NetworkUse {
   readonly name: string;
   /** Empty while it waits for one. */
   readonly node: string;
+  /** It does not run yet. */
+  readonly isStarting: boolean;
 }
 
 /** Of a VMI; none once it has ended. */
@@ -38,5 +41,6 @@ function useOf(object: KubeObject, networks: readonly string[], node: string): N
     const nad = nadOf(network, namespace);
     return nad === undefined ? [] : [`${nad.namespace}/${nad.name}`];
   });
-  return { nads: [...new Set(nads)], namespace, name, node };
+  const isStarting = isStartingPhase(textAt(object, "status", "phase"));
+  return { nads: [...new Set(nads)], namespace, name, node, isStarting };
 }

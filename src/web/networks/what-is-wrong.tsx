@@ -1,9 +1,9 @@
 import type { NetworkView } from "../../mac-pool/inspection/rest/views.ts";
 import { counted } from "../text.ts";
 
-/** VMs that wait, and findings; each opens to what it says. */
+/** VMs that do not run yet, and findings; each opens to what it says. */
 export function WhatIsWrong({
-  network: { namespace, name, pending, waiting, findings, moreFindings },
+  network: { namespace, name, pending, waiting, starting, findings, moreFindings },
 }: {
   readonly network: NetworkView;
 }) {
@@ -15,6 +15,7 @@ export function WhatIsWrong({
           {pending > waiting.length && " and others"}
         </p>
       )}
+      {starting > 0 && <p class="quiet">{counted(starting, "VM is starting", "VMs are starting")}</p>}
       {findings.map(({ code, severity, message }) => (
         <details key={`${code} ${message}`} class={severity === "error" ? "finding bad" : "finding"}>
           <summary>

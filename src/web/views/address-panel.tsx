@@ -111,7 +111,7 @@ function Details({ claim }: { readonly claim: ClaimView }) {
 }
 
 function Owner({ owner }: { readonly owner: OwnerView }) {
-  const { kind, namespace, name, interface: nic, network, node, pod, since } = owner;
+  const { kind, namespace, name, interface: nic, network, node, pod, notRunningYet, since } = owner;
   const path = name === undefined ? undefined : `owners/${[kind, namespace, name].map(encodeURIComponent).join("/")}`;
   const seen = useQuery<OwnerHistoryView>(path).value.value;
   return (
@@ -122,7 +122,9 @@ function Owner({ owner }: { readonly owner: OwnerView }) {
       <p>
         It got the address <Time at={since} /> for interface {nic}
         {network !== undefined && ` on network ${network}`}.{" "}
-        {node === undefined ? "It does not run." : `It runs on node ${node} in pod ${pod}.`}
+        {node === undefined
+          ? "It does not run."
+          : `It ${notRunningYet ? "is starting" : "runs"} on node ${node} in pod ${pod}.`}
       </p>
       {seen !== undefined && seen.history.length > 0 && <HistoryList history={seen.history} partial={seen.partial} />}
     </section>

@@ -39,13 +39,13 @@ export function OwnerView() {
 }
 
 function Owner({ owner }: { readonly owner: OwnerHistoryView }) {
-  const { exists, node, pod, interfaces, history, partial } = owner;
+  const { exists, node, pod, notRunningYet, interfaces, history, partial } = owner;
   return (
     <>
       <p>
         {!exists && "It does not exist now."}
         {exists && node === undefined && "It exists and does not run."}
-        {exists && node !== undefined && `It runs on node ${node} in pod ${pod}.`}
+        {exists && node !== undefined && `It ${notRunningYet ? "is starting" : "runs"} on node ${node} in pod ${pod}.`}
       </p>
       {interfaces.map((one) => (
         <HostNotice key={`${one.interface}/${one.mac}`} {...one} />

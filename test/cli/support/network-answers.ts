@@ -4,7 +4,16 @@ import { bridgeViewSchema, type NetworkView, networkViewSchema } from "../../../
 
 const NODES = ["node-a", "node-b", "node-c"];
 const NO_NODES = { total: 3, withBridge: 1, works: 0, warning: 0, fails: 0, noBridge: 0, unknown: 0 };
-const NOBODY = { running: 0, pending: 0, pods: 0, usedBy: [], waiting: [], spoofCheck: false, moreFindings: 0 };
+const NOBODY = {
+  running: 0,
+  pending: 0,
+  starting: 0,
+  pods: 0,
+  usedBy: [],
+  waiting: [],
+  spoofCheck: false,
+  moreFindings: 0,
+};
 
 type Cell = readonly [running: number, verdict: NetworkView["cells"][number]["verdict"]];
 
@@ -40,6 +49,7 @@ export const networks = z.array(networkViewSchema).parse([
     vlan: 100,
     trunk: "200-210",
     spoofCheck: true,
+    starting: 2,
     resource: "bridge.network.kubevirt.io/br1",
     nodes: { ...NO_NODES, warning: 1, noBridge: 2 },
     running: 1,

@@ -41,10 +41,16 @@ export function reportOf(node: string, bridges: readonly NodeBridge[]): KubeObje
 }
 
 /** An instance on networks, written as a VM does; without a node it waits for one. */
-export function guestOf(namespace: string, name: string, networks: readonly string[], node = ""): KubeObject {
+export function guestOf(
+  namespace: string,
+  name: string,
+  networks: readonly string[],
+  node = "",
+  phase = "Running",
+): KubeObject {
   const named = networks.map((networkName, index) => ({ name: `net${index}`, multus: { networkName } }));
   const interfaces = named.map((network) => ({ name: network.name, bridge: {} }));
-  const status = node === "" ? { phase: "Scheduling" } : { phase: "Running", nodeName: node };
+  const status = node === "" ? { phase: "Scheduling" } : { phase, nodeName: node };
   const metadata = { namespace, name, uid: `vmi-${namespace}-${name}` };
   return { metadata, spec: { domain: { devices: { interfaces } }, networks: named }, status } as KubeObject;
 }

@@ -1,6 +1,7 @@
 import { type Mac, macOfClaimName } from "../../../api/mac.ts";
 import type { ClaimOwner, MACClaim, ShownPhase } from "../../../api/mac-claim.ts";
 import { formatRange } from "../../../api/mac-range.ts";
+import { isStartingPhase } from "../../../api/starting-phase.ts";
 import type { KubeObject } from "../../../kube/client/resource.ts";
 import { textAt } from "../../../kube/json-path.ts";
 import { lastAdmitted, statusOf } from "../../claims/claim.ts";
@@ -121,22 +122,24 @@ export class ClaimQueries {
   }
 
   ownerView(owner: ClaimOwner): OwnerView {
-    const place = this.placeOf(owner);
-    return place === undefined ? owner : { ...owner, ...place };
+    return { ...owner, ...this.placeOf(owner) };
   }
 
   /** Where the owner runs, if it does. */
-  placeOf(owner: Pick<ClaimOwner, "kind" | "namespace" | "name">): { node: string; pod: string } | undefined {
-    if (owner.name === undefined) return undefined;
+  placeOf(owner: Pick<ClaimOwner, "kind" | "namespace" | "name">): Pick<OwnerView, "node" | "pod" | "notRunningYet"> {
+    if (owner.name === undefined) return {};
+    const { pods, instances } = this.#caches;
     const key = `${owner.namespace}/${owner.name}`;
-    const running = owner.kind === "Pod" ? this.#caches.pods.get(key) : this.#launcher(key);
-    const node = textAt(running, "spec", "nodeName");
-    return running === undefined || node === "" ? undefined : { node, pod: running.metadata.name ?? "" };
+    const object = (owner.kind === "Pod" ? pods : instances).get(key);
+    const pod = owner.kind === "Pod" ? object : this.#launcher(object);
+    const node = textAt(pod, "spec", "nodeName");
+    if (pod === undefined || node === "") return {};
+    const place = { node, pod: pod.metadata.name ?? "" };
+    return isStartingPhase(textAt(object, "status", "phase")) ? { ...place, notRunningYet: true } : place;
   }
 
   /** The live launcher on the node where the VMI is; during a migration there are two. */
-  #launcher(key: string): KubeObject | undefined {
-    const instance = this.#caches.instances.get(key);
+  #launcher(instance: KubeObject | undefined): KubeObject | undefined {
     if (instance === undefined) return undefined;
     const node = textAt(instance, "status", "nodeName");
     return this.#caches

@@ -90,11 +90,14 @@ export function sum(counts: Iterable<number>): number {
 function usersView(users: NetworkUsers, running: ReadonlyMap<string, number>, { namespace }: Scope) {
   const sees = (of: string): boolean => namespace === undefined || of === namespace;
   const waiting = [...users.waiting].filter(([of]) => sees(of));
+  const starting = [...users.starting].filter(([of]) => sees(of));
   const pods = [...users.pods].filter(([of]) => sees(of));
-  const usedBy = new Set([...users.running.keys(), ...waiting.map(([of]) => of), ...pods.map(([of]) => of)]);
+  const others = [...waiting, ...starting, ...pods].map(([of]) => of);
+  const usedBy = new Set([...users.running.keys(), ...others]);
   return {
     running: sum(running.values()),
     pending: sum(waiting.map(([, names]) => names.size)),
+    starting: sum(starting.map(([, count]) => count)),
     pods: sum(pods.map(([, count]) => count)),
     usedBy: [...usedBy].filter(sees).sort().slice(0, MAX_USERS),
     waiting: firstNames(waiting),

@@ -64,6 +64,7 @@ export const networkViewSchema = z
     nodes: networkNodesViewSchema,
     running: count.describe("VMs that run on it, of those that the reader may see; so of all numbers here."),
     pending: count.describe("VMs that wait for a node."),
+    starting: count.describe("VMs that have a node and do not run yet."),
     pods: count.describe("Pods with a MAC address on it that belong to no VM."),
     usedBy: z.array(z.string()).describe("Namespaces of these VMs and pods, 16 at most."),
     waiting: z.array(z.string()).describe("VMs that wait for a node, as namespace/name, eight at most."),

@@ -8,6 +8,7 @@
 import { z } from "zod";
 import { CLAIM_ORIGINS, claimOwnerSchema, OWNER_KINDS, SHOWN_PHASES } from "../../../api/mac-claim.ts";
 import { CONFLICT_POLICIES, CONFLICT_SCOPES, EXPLICIT_POLICIES, HOST_ADDRESS_POLICIES } from "../../../api/mac-pool.ts";
+import { placeView } from "./place-view.ts";
 
 export type { ListView, ProblemView, WatchEventView } from "./envelopes.ts";
 export * from "./network-views.ts";
@@ -18,10 +19,7 @@ const count = z.int().min(0);
 const hostAddress = z.string().exactOptional().describe("What of a node has it; no names for who sees one namespace.");
 const hostAddresses = count.exactOptional().describe("Without a claim, and not given out: nodes have or see them.");
 
-const ownerViewSchema = claimOwnerSchema.extend({
-  node: z.string().exactOptional().describe("Node where it runs now; absent when it does not run."),
-  pod: z.string().exactOptional().describe("Pod that runs it: the launcher of a VM, or the pod itself."),
-});
+const ownerViewSchema = claimOwnerSchema.extend(placeView);
 export type OwnerView = z.infer<typeof ownerViewSchema>;
 
 export const claimViewSchema = z
@@ -146,8 +144,7 @@ export const ownerHistoryViewSchema = z
     namespace: z.string(),
     name: z.string(),
     exists: z.boolean().describe("Whether the object exists, as far as this replica knows."),
-    node: z.string().exactOptional(),
-    pod: z.string().exactOptional(),
+    ...placeView,
     interfaces: z.array(
       z.object({
         interface: z.string(),
