@@ -68,6 +68,9 @@ describe("the way from a request to a frame", () => {
     const warned = step("network", { nic: { network: { value: { ...unmarked, annotations: {} } } } });
     expect(warned?.state).toBe("ok");
     expect(warned?.text).toMatch(/^lab\/blue: bridge br1\. Warning: annotation \S+resourceName is missing/);
+    const ignored = { nic: { network: { value: networkOf({ vlan: 100, requireVlanFiltering: true, junk: 1 }) } } };
+    expect(walk(ignored)).toHaveLength(8);
+    expect(step("network", ignored)?.text).toMatch(/^lab\/blue: bridge br1, VLAN 100\. Warning: unknown key "junk" is/);
   });
 
   it("goes on where a later change was refused", () => {
