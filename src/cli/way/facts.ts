@@ -13,7 +13,12 @@ export type Read<T> = { readonly value: T | undefined } | { readonly unknown: st
 /** A VM or a VMI, as far as the way needs it. */
 export type Machine = KubeObject & {
   readonly spec?: GuestSpec & { readonly template?: { readonly spec?: GuestSpec } };
-  readonly status?: { readonly phase?: string; readonly conditions?: readonly MachineCondition[] };
+  readonly status?: {
+    readonly phase?: string;
+    readonly nodeName?: string;
+    readonly conditions?: readonly MachineCondition[];
+    readonly migrationState?: { readonly endTimestamp?: string };
+  };
 };
 
 interface MachineCondition {

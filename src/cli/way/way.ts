@@ -4,6 +4,7 @@
  */
 import { addressesIn, describeHosts, HOST_CONFLICT_ADVICE } from "../../api/host-interfaces.ts";
 import { parseMac } from "../../api/mac.ts";
+import { describeSeenElsewhere, flapsOf, isElsewhere, SEEN_ELSEWHERE_ADVICE } from "../../api/seen-elsewhere.ts";
 import type { Step } from "../../api/way.ts";
 import type { KnownHistory } from "../backends/pool-backend.ts";
 import { lintNetworks, type Network } from "../networks.ts";
@@ -11,6 +12,7 @@ import type { WayFacts, WayInterface } from "./facts.ts";
 import { kernelSteps } from "./kernel-steps.ts";
 import { type NetworkOnBridge, onBridge } from "./network-on-bridge.ts";
 import { attached, isFinished, scheduled } from "./pod-steps.ts";
+import { seatOf } from "./seat.ts";
 import { named, ok, quoted, unknown, wrong } from "./step.ts";
 
 export function wayOf(facts: WayFacts, nic: WayInterface): readonly Step[] {
@@ -130,6 +132,20 @@ function publishedBridges({ nodes, reports }: WayFacts): WayFacts["nodes"] {
 }
 
 function alone(facts: WayFacts, mac: string, name: string): Step {
+  const inCluster = aloneInCluster(facts, mac, name);
+  return inCluster.state === "wrong" ? inCluster : (seenBeyondUplink(facts, mac) ?? inCluster);
+}
+
+/** Undefined where the node has not found the address there, or nobody knows where the object runs. */
+function seenBeyondUplink(facts: WayFacts, text: string): Step | undefined {
+  const mac = parseMac(text);
+  const reports = ("value" in facts.reports ? facts.reports.value : undefined) ?? [];
+  if (mac === undefined) return undefined;
+  const flap = flapsOf(mac, reports).find((one) => isElsewhere(seatOf(facts), one));
+  return flap && wrong("alone", describeSeenElsewhere(mac, flap), SEEN_ELSEWHERE_ADVICE);
+}
+
+function aloneInCluster(facts: WayFacts, mac: string, name: string): Step {
   const { owner, collisions, knowsRunning } = facts;
   const hosts = hostsWith(facts, mac, name);
   if ("value" in hosts && hosts.value !== undefined) {

@@ -1,9 +1,9 @@
 import { formatMac, type Mac, parseMac } from "../../api/mac.ts";
 import type { NodeMACs } from "../../api/node-macs.ts";
+import { type Flap, flappingMacs, flapsOf, isElsewhere, seenElsewhere } from "../../api/seen-elsewhere.ts";
 import type { KubeObject } from "../../kube/client/resource.ts";
 import type { EventRecorder } from "../../kube/events/event-recorder.ts";
 import type { Informer } from "../../kube/informer/informer.ts";
-import { type Flap, flappingMacs, flapsOf, isElsewhere, seenElsewhere } from "../claims/seen-elsewhere.ts";
 import type { Caches, RunningAt } from "../cluster/caches.ts";
 import { BY_FLAPPING } from "../cluster/informers.ts";
 import { regardingOf } from "../objects/kinds.ts";

@@ -1,9 +1,9 @@
 import { formatMac, type Mac, parseMac } from "../../api/mac.ts";
 import { NETWORK_STATUS_ANNOTATION } from "../../api/names.ts";
+import type { Seat } from "../../api/seen-elsewhere.ts";
 import type { KubeObject } from "../../kube/client/resource.ts";
 import { at, listAt, textAt } from "../../kube/json-path.ts";
 import type { RunningObject } from "../claims/collision.ts";
-import type { Seat } from "../claims/seen-elsewhere.ts";
 import { guestInterfaces, INSTANCE_SPEC } from "./guest-interfaces.ts";
 import { isLauncher } from "./listed-macs.ts";
 import { isFinished, podNetworks } from "./pod-networks.ts";

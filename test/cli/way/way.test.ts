@@ -200,6 +200,38 @@ describe("the step alone", () => {
     expect(step("alone", facts)).toMatchObject({ state: "unknown", text: expect.stringContaining("lab/db") });
   });
 
+  it("says where the node of the VM has seen its address beyond an uplink", () => {
+    const seen = "2026-11-21T10:00:00Z";
+    const station = { mac: MAC, bridge: "br1", uplink: "eno2", vlan: 100, lastSeen: seen, lastFlap: seen };
+    const came = (creationTimestamp: string, status: object = {}): Change => ({
+      instance: { value: { metadata: { creationTimestamp }, status: { nodeName: "node-a", ...status } } },
+      reports: { value: [{ ...reportWith([BRIDGE]), stations: [station] }] },
+    });
+    expect(stop(came("2026-11-21T09:00:00Z"))).toEqual({
+      step: "alone",
+      state: "wrong",
+      text:
+        `MAC ${MAC} is also used by somebody outside of this cluster: it was seen at VLAN 100 of uplink eno2 of bridge br1 ` +
+        `on node node-a again and again, last at ${seen}`,
+      remedy:
+        "Give one of them another address. If nobody else has it, the network sends frames back: look for a loop.",
+    });
+    expect(stop({ ...came("2026-11-21T09:00:00Z"), collisions: HIDDEN })).toMatchObject({ step: "alone" });
+    const both = { ...came("2026-11-21T09:00:00Z"), collisions: collisions(party("db")) };
+    expect(stop(both)?.text).toBe(`${MAC} is also in use by VirtualMachine lab/db`);
+    const migrating = { migrationState: {} };
+    const migrated = { migrationState: { endTimestamp: "2026-11-21T09:59:30Z" } };
+    for (const change of [
+      came("2026-11-21T09:59:30Z"),
+      came("2026-11-21T09:00:00Z", { nodeName: "node-b" }),
+      came("2026-11-21T09:00:00Z", migrating),
+      came("2026-11-21T09:00:00Z", migrated),
+      { ...came("2026-11-21T09:00:00Z"), instance: HIDDEN },
+    ]) {
+      expect(step("alone", change)?.state).toBe("ok");
+    }
+  });
+
   it("looks into the reports of nodes where the pool has no claim", () => {
     const history = { value: { ...HISTORY, interfaces: [] } };
     expect(stop({ history, reports: { value: [reportWith([BRIDGE], [MAC])] } })).toMatchObject({

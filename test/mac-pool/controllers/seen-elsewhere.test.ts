@@ -1,10 +1,10 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { type Mac, parseMac } from "../../../src/api/mac.ts";
 import type { NodeMACs } from "../../../src/api/node-macs.ts";
+import { flappingMacs } from "../../../src/api/seen-elsewhere.ts";
 import type { KubeObject } from "../../../src/kube/client/resource.ts";
 import type { EventRecorder, Regarding } from "../../../src/kube/events/event-recorder.ts";
 import type { Handler } from "../../../src/kube/informer/informer.ts";
-import { flappingMacs } from "../../../src/mac-pool/claims/seen-elsewhere.ts";
 import type { Caches } from "../../../src/mac-pool/cluster/caches.ts";
 import { SEEN_ELSEWHERE_EVENT, SeenElsewhere } from "../../../src/mac-pool/controllers/seen-elsewhere.ts";
 import { guestSpec } from "../machines.ts";

@@ -1,6 +1,6 @@
-import { isOfItsNode } from "../../api/host-interfaces.ts";
-import { formatMac, type Mac } from "../../api/mac.ts";
-import type { NodeMACs, NodeStation } from "../../api/node-macs.ts";
+import { isOfItsNode } from "./host-interfaces.ts";
+import { formatMac, type Mac } from "./mac.ts";
+import type { NodeMACs, NodeStation } from "./node-macs.ts";
 
 /**
  * An address that an object of this cluster has on a node, and somebody beyond an uplink of that node too. Pure.
@@ -45,12 +45,18 @@ export function isElsewhere(seat: Seat | undefined, { node, station: { lastFlap 
   return seat !== undefined && seat.node === node && Date.parse(lastFlap) > seat.sinceMs + GRACE_MS;
 }
 
-/** Event on the object. */
-export function seenElsewhere(mac: Mac, { node, station }: Flap): string {
+/** What to do about it. */
+export const SEEN_ELSEWHERE_ADVICE =
+  "Give one of them another address. If nobody else has it, the network sends frames back: look for a loop.";
+
+/** `MAC 02:... is also used by somebody outside of this cluster: it was seen at ..., last at ...` */
+export function describeSeenElsewhere(mac: Mac, { node, station }: Flap): string {
   const { uplink, bridge, vlan, lastFlap } = station;
   const where = `${vlan === undefined ? "" : `VLAN ${vlan} of `}uplink ${uplink} of bridge ${bridge} on node ${node}`;
-  return (
-    `MAC ${formatMac(mac)} is also used by somebody outside of this cluster: it was seen at ${where} again and again, last at ${lastFlap}. ` +
-    "Give one of them another address. If nobody else has it, the network sends frames back: look for a loop."
-  );
+  return `MAC ${formatMac(mac)} is also used by somebody outside of this cluster: it was seen at ${where} again and again, last at ${lastFlap}`;
+}
+
+/** Event on the object. */
+export function seenElsewhere(mac: Mac, flap: Flap): string {
+  return `${describeSeenElsewhere(mac, flap)}. ${SEEN_ELSEWHERE_ADVICE}`;
 }

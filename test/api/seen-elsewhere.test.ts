@@ -1,8 +1,8 @@
 import { describe, expect, it } from "vitest";
-import { type Mac, parseMac } from "../../../src/api/mac.ts";
-import type { NodeMACs, NodeStation } from "../../../src/api/node-macs.ts";
-import { flappingMacs, flapsOf, isElsewhere, seenElsewhere } from "../../../src/mac-pool/claims/seen-elsewhere.ts";
-import { seatOf } from "../../../src/mac-pool/objects/running.ts";
+import { type Mac, parseMac } from "../../src/api/mac.ts";
+import type { NodeMACs, NodeStation } from "../../src/api/node-macs.ts";
+import { flappingMacs, flapsOf, isElsewhere, seenElsewhere } from "../../src/api/seen-elsewhere.ts";
+import { seatOf } from "../../src/mac-pool/objects/running.ts";
 
 const TEXT = "02:5d:1c:00:00:a3";
 const MAC = parseMac(TEXT) as Mac;
