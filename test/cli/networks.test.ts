@@ -53,6 +53,23 @@ describe("kubectl macpool networks", () => {
     await expect(transcript(argv, "80 columns", ended)).toMatchFileSnapshot(goldenPath(name));
   });
 
+  it("has a heading for networks without a bridge, and for a bridge that the pool does not tell", async () => {
+    const { networks } = answers;
+    const bridges = answers.bridges.slice(0, 2);
+    const { stdout } = await bed.say({ rest: restOf({ networks, bridges }) }, "networks", "--no-headers");
+    const first = stdout.split("\n").map((line) => line.split(/(?<=\S) {2,}/)[0]);
+    expect(first.filter((text) => text !== "")).toEqual([
+      "br1 on 1 of 3 nodes",
+      "  default/br1-net",
+      "  tenant-a/vlan100",
+      "br2 on 1 of 3 nodes",
+      "br9",
+      "  tenant-lab/br9",
+      "without a bridge",
+      "  tenant-lab/sriov",
+    ]);
+  });
+
   it("finds networks by a part of a name or of a bridge, and shows their bridges", async () => {
     const { stdout } = await bed.say({ rest: restOf(answers) }, "networks", "br9", "-o", "json");
     const { bridges, networks } = JSON.parse(stdout);

@@ -32,7 +32,7 @@ export const networks: CommandSpec = {
     if (bridges.length + found.length === 0) {
       return { stdout: "", stderr: "No network and no bridge is known there.", exitCode: 0 };
     }
-    const columns = columnsFor(bridges, found, line);
+    const columns = columnsFor(bridges, found, line).map(withHeadings);
     const table = formatTable(columns, rowsOf(bridges, found), tableOptions(line.options, terminal));
     const legend = line.options.noHeaders ? "" : `\n${wrapped(terminal, LEGEND, 0)}`;
     return { stdout: table + legend, exitCode: 0 };
@@ -44,17 +44,29 @@ type Row =
   | { readonly bridge: BridgeView; readonly network?: undefined }
   | { readonly network: NetworkView; readonly bridge?: undefined };
 
+/** Above networks whose bridge is not among those that the pool tells, or that have none. */
+interface Heading {
+  readonly heading: string;
+}
+
 /** Both come by the name of the bridge; networks without one are last. */
-function rowsOf(bridges: readonly BridgeView[], found: readonly NetworkView[]): Row[] {
+function rowsOf(bridges: readonly BridgeView[], found: readonly NetworkView[]): (Row | Heading)[] {
   const below = Map.groupBy(found, ({ bridge }) => bridge);
-  const names = new Set(bridges.map(({ name }) => name));
+  const rowsBelow = (bridge: string | undefined): Row[] => (below.get(bridge) ?? []).map((network) => ({ network }));
+  const names = new Set<string | undefined>(bridges.map(({ name }) => name));
+  const others = [...below.keys()].filter((bridge) => !names.has(bridge));
   return [
-    ...bridges.flatMap((bridge): Row[] => [
-      { bridge },
-      ...(below.get(bridge.name) ?? []).map((network): Row => ({ network })),
-    ]),
-    ...found.filter(({ bridge }) => bridge === undefined || !names.has(bridge)).map((network): Row => ({ network })),
+    ...bridges.flatMap((bridge): Row[] => [{ bridge }, ...rowsBelow(bridge.name)]),
+    ...others.flatMap((bridge) => [{ heading: bridge ?? "without a bridge" }, ...rowsBelow(bridge)]),
   ];
+}
+
+function withHeadings({ cell, short = cell, ...column }: Column<Row>, index: number): Column<Row | Heading> {
+  const shown = (of: Column<Row>["cell"]) => (row: Row | Heading) => {
+    if (!("heading" in row)) return of(row);
+    return index === 0 ? row.heading : "";
+  };
+  return { ...column, cell: shown(cell), short: shown(short) };
 }
 
 function columnsFor(
