@@ -57,8 +57,27 @@ export interface Finding {
 /** What a terminal or a log would take for something else than text. */
 const UNPRINTABLE = /[\p{C}\p{Zl}\p{Zp}]+/gu;
 
+/** No word of ours is that long, and hardly a name: tenants write values without measure. */
+const LONG_WORD = /\S{121,}/g;
+const MAX_WORD_CHARS = 100;
+const MAX_MESSAGE_CHARS = 500;
+/** Where it is too long, the start of a message names the place, and the rest says reason and remedy. */
+const START_CHARS = 200;
+const CUT = "...";
+
 export function finding(code: FindingCode, message: string): Finding {
-  return { code, severity: SEVERITIES[code], message: message.replace(UNPRINTABLE, " ") };
+  const words = message.replace(LONG_WORD, shortWord);
+  return { code, severity: SEVERITIES[code], message: withoutMiddle(words).replace(UNPRINTABLE, " ") };
+}
+
+/** With what stands behind the value, such as a quote and a colon. */
+function shortWord(word: string): string {
+  return `${word.slice(0, MAX_WORD_CHARS)}${CUT}${word.slice(-2)}`;
+}
+
+function withoutMiddle(text: string): string {
+  if (text.length <= MAX_MESSAGE_CHARS) return text;
+  return `${text.slice(0, START_CHARS)}${CUT}${text.slice(START_CHARS + CUT.length - MAX_MESSAGE_CHARS)}`;
 }
 
 /** Stable: those of one code stay in the order of the configuration. */
