@@ -12,7 +12,7 @@ const MAX_EXCEPTIONS = 8;
 const MARKS: Readonly<Record<Verdict, string>> = { Works: "", Warning: " !", Fails: " x", NoBridge: "", Unknown: " ?" };
 
 export const LEGEND =
-  "A number is VMs that run there. !: a VM starts, and not all is as the network says. x: it can't start. -: no bridge. ?: not known.";
+  "A number is VMs that run there. !: a VM starts, and not all is as the network says. x: it can't start. ?: not known. -: no such bridge on that node; in other columns, nothing is set.";
 
 export const VERDICTS: Readonly<Record<Verdict, string>> = {
   Works: "starts",
