@@ -50,7 +50,8 @@ export async function ownerHistory(
   const entries = [
     ...(created === undefined ? [] : [{ at: created, what: "created" as const, message: `${kind} was created` }]),
     ...held.flatMap(allocation),
-    ...events,
+    // What happened within one millisecond stays in this order.
+    ...events.toReversed(),
     ...refusals.map(refusal),
   ];
   return {

@@ -1,6 +1,7 @@
 import { expect, it } from "vitest";
 import { formatMac, type Mac } from "../../../../src/api/mac.ts";
 import type { ClaimOwner } from "../../../../src/api/mac-claim.ts";
+import { systemClock } from "../../../../src/kube/clock.ts";
 import { withCompletedNames } from "../../../../src/mac-pool/inspection/queries/catalog.ts";
 import { EVERYTHING } from "../../../../src/mac-pool/inspection/queries/scope.ts";
 import { claimOf, FIRST, InspectionFixture, owner, pageOf, SINCE, vmOf } from "../inspection-fixture.ts";
@@ -29,7 +30,9 @@ it("gives each prefix the name of another object", () => {
 
 it("shows and finds an owner by the name that the API server has made, and tells its history", async () => {
   const pools = { default: { ranges: [{ start: "02:5d:1c:00:00:00", end: "02:5d:1c:00:00:ff" }] } };
-  await using fixture = await InspectionFixture.start({ pools, namespaces: { mine: {} } });
+  // All of it happens in one millisecond.
+  const clock = { ...systemClock, now: () => Date.UTC(2026, 0, 2) };
+  await using fixture = await InspectionFixture.start({ pools, namespaces: { mine: {} }, clock });
   const claim = claimOf(FIRST, [prefixed("web-")]);
   const found = (search: string) => pageOf(fixture.inspector, { limit: 10, search }, EVERYTHING).items;
   await fixture.objects.tell("ADDED", "macclaims", claim);
