@@ -39,19 +39,23 @@ describe("the pool's service", () => {
   });
 
   it.each([
-    ["MACPOOL_CONFLICT", true],
-    ["MACPOOL_RUNNING", true],
-    ["MACPOOL_DUPLICATE", false],
-    ["MACPOOL_INVALID_MAC", false],
-  ])("tells of %s: the advice to look for a holder is given: %s", async (code, advised) => {
-    const message = `failed: write an address such as ${FIRST}`;
-    const refused = { at: "2026-11-21T09:14:03Z", what: "refused", code, mac: FIRST, message };
-    const who = { kind: "VirtualMachine", namespace: "default", name: "web", exists: false };
-    const body = { ...who, interfaces: [], history: [refused], partial: [] };
-    const { stdout } = await say({ rest: () => ({ body }) }, "explain", "web");
-    expect(stdout).toContain("  - kubectl macpool check MAC says whether another address would be accepted\n");
-    expect(stdout.includes(`  - kubectl macpool find ${FIRST} shows the holder\n`)).toBe(advised);
-  });
+    ["MACPOOL_CONFLICT", true, "MAC says whether another address"],
+    ["MACPOOL_RUNNING", true, "MAC says whether another address"],
+    ["MACPOOL_DUPLICATE", false, "MAC says whether another address"],
+    ["MACPOOL_INVALID_MAC", false, "MAC says whether another address"],
+    ["MACPOOL_EXPLICIT_ADDRESS", false, "MAC -n NAMESPACE says where an address"],
+  ])(
+    "tells of %s: advice to look for a holder: %s, and that check %s would be accepted",
+    async (code, advised, check) => {
+      const message = `failed: write an address such as ${FIRST}`;
+      const refused = { at: "2026-11-21T09:14:03Z", what: "refused", code, mac: FIRST, message };
+      const who = { kind: "VirtualMachine", namespace: "default", name: "web", exists: false };
+      const body = { ...who, interfaces: [], history: [refused], partial: [] };
+      const { stdout } = await say({ rest: () => ({ body }) }, "explain", "web");
+      expect(stdout).toContain(`  - kubectl macpool check ${check} would be accepted\n`);
+      expect(stdout.includes(`  - kubectl macpool find ${FIRST} shows the holder\n`)).toBe(advised);
+    },
+  );
 
   it("is asked page by page", async () => {
     const rest: Script["rest"] = (_, query) => {

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { EXPLICIT_POLICIES, type ExplicitAddresses } from "../../src/api/mac-pool.ts";
-import { OPT_OUT } from "../../src/api/mac-pool-scope.ts";
+import { OPT_OUT, WAIT_AS_RECEIVER } from "../../src/api/mac-pool-scope.ts";
 import { NETWORKS_ANNOTATION, POD_WEBHOOK, VM_WEBHOOK } from "../../src/api/names.ts";
 import { type KubeObject, RESOURCES } from "../../src/kube/client/resource.ts";
 import { KINDS } from "../../src/mac-pool/objects/kinds.ts";
@@ -15,7 +15,7 @@ const macIn = (namespace: Namespace, last: string): string =>
   `02:5d:1c:0${EXPLICIT_POLICIES.indexOf(NAMESPACES[namespace])}:${last}`;
 
 const refusalIn = (namespace: "fenced" | "left"): string =>
-  `explicitAddresses of MACPool ${namespace}, which serves namespace ${namespace}, is ${NAMESPACES[namespace]}.`;
+  `serves namespace ${namespace} with explicitAddresses ${NAMESPACES[namespace]}.`;
 
 describe("addresses that are asked for by hand, on a real API server", { timeout: 120_000 }, () => {
   let fixture: PoolFixture;
@@ -184,10 +184,55 @@ describe("addresses that are asked for by hand, on a real API server", { timeout
     const silent = machine("first", "open", [{ name: "moved" }]);
     const kept = await fixture.admin.patch(KINDS.virtualMachines, ref, { type: "merge", body: { spec: silent.spec } });
     expect(macsOf(kept)).toEqual([mac]);
-    await expect(create("second", "open", macIn("left", "00:0c"))).rejects.toThrow("explicitAddresses of MACPool open");
+    await expect(create("second", "open", macIn("left", "00:0c"))).rejects.toThrow(
+      "serves namespace open with explicitAddresses OwnPool",
+    );
     expect((await fixture.claim(mac))?.status?.owners).toMatchObject([{ name: "first" }]);
     await fixture.admin.delete(KINDS.instances, ref);
     await fixture.admin.delete(KINDS.virtualMachines, ref);
+    await setPolicy("open", "Anywhere");
+  });
+
+  it("are judged for a receiver of a live migration as for any VM, and stay with it when it stops or starts", async () => {
+    const waiting = (name: string, mac: string): KubeObject => {
+      const vm = machine(name, "open", [{ name: "net1", macAddress: mac }]);
+      return { ...vm, spec: { ...(vm.spec as object), runStrategy: WAIT_AS_RECEIVER } };
+    };
+    const ref = (name: string) => ({ name, namespace: "open" });
+    const setStrategy = (name: string, runStrategy: string): Promise<KubeObject> =>
+      fixture.admin.patch(KINDS.virtualMachines, ref(name), { type: "merge", body: { spec: { runStrategy } } });
+    const macs = { ran: "02:ee:00:00:00:05", halts: "02:ee:00:00:00:06", runs: "02:ee:00:00:00:07" };
+    await create("ran", "open", macs.ran);
+    await setStrategy("ran", "Always");
+    for (const name of ["halts", "runs"] as const)
+      await fixture.admin.create(KINDS.virtualMachines, waiting(name, macs[name]));
+    await setPolicy("open", "OwnPool");
+
+    await setStrategy("ran", WAIT_AS_RECEIVER);
+    await setStrategy("ran", "Always");
+    await setStrategy("ran", WAIT_AS_RECEIVER);
+    await setStrategy("ran", "Halted");
+    await setStrategy("halts", "Halted");
+    await setStrategy("runs", "Always");
+    for (const [name, mac] of Object.entries(macs))
+      expect((await fixture.claim(mac))?.status?.owners).toMatchObject([{ name }]);
+
+    const forbidden = macIn("left", "00:0f");
+    const taking = waiting("ran", forbidden);
+    const { kubectlPath, kubeconfig } = fixture.controlPlane;
+    const checked = await runCommand(
+      [kubectlPath, "--kubeconfig", kubeconfig, "create", "--dry-run=server", "-f", "-"],
+      { stdin: JSON.stringify(waiting("late", forbidden)) },
+    );
+    expect(checked.stderr).toContain("receive it in a namespace whose MACPool allows this address");
+    const refusal = "serves namespace open with explicitAddresses OwnPool";
+    await expect(fixture.admin.create(KINDS.virtualMachines, waiting("late", forbidden))).rejects.toThrow(refusal);
+    await expect(
+      fixture.admin.patch(KINDS.virtualMachines, ref("ran"), { type: "merge", body: { spec: taking.spec } }),
+    ).rejects.toThrow(refusal);
+    expect(await fixture.claim(forbidden)).toBeUndefined();
+    expect(await fixture.admin.create(KINDS.virtualMachines, waiting("welcome", macIn("open", "00:0f")))).toBeDefined();
+    for (const name of [...Object.keys(macs), "welcome"]) await fixture.admin.delete(KINDS.virtualMachines, ref(name));
     await setPolicy("open", "Anywhere");
   });
 
@@ -223,7 +268,7 @@ describe("addresses that are asked for by hand, on a real API server", { timeout
       expect(macsOf(changed)[0]).toBe(mac);
       await fixture.admin.create(KINDS.instances, instanceOf(changed));
     }
-    await expect(create("after", "nomad", macIn("open", "00:0e"))).rejects.toThrow("is OwnPool");
+    await expect(create("after", "nomad", macIn("open", "00:0e"))).rejects.toThrow("with explicitAddresses OwnPool");
     expect(await create("own", "nomad", macIn("fenced", "00:0e"))).toBeDefined();
   });
 

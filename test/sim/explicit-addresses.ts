@@ -1,7 +1,7 @@
 import type { KubeObject } from "../../src/kube/client/resource.ts";
 import { keyOf } from "../support/object-store.ts";
 import { Violation } from "./audit.ts";
-import { type HolderKind, isReceiver, macsHeld } from "./objects.ts";
+import { type HolderKind, macsHeld } from "./objects.ts";
 import type { World } from "./world.ts";
 
 interface Given {
@@ -10,7 +10,10 @@ interface Given {
   readonly chosen: ReadonlySet<string>;
 }
 
-/** What can't have had an address before, an object without a name, gets none by hand that the policy of its pool forbids. */
+/**
+ * What can't have had an address before, an object without a name, gets none by hand that the policy of its pool forbids, also to
+ * receive a live migration.
+ */
 export function checkGivenByHand(
   { plan, tenancy }: World,
   kind: HolderKind,
@@ -18,7 +21,7 @@ export function checkGivenByHand(
   { granted, chosen }: Given,
 ): void {
   const { name, namespace = "" } = object.metadata;
-  if (name !== undefined || isReceiver(object) || plan.explicitAddresses === "Anywhere") return;
+  if (name !== undefined || plan.explicitAddresses === "Anywhere") return;
   // A namespace without a pool may ask for any address.
   if (plan.trouble.recreatePool > 0) return;
   const isAllowed = (mac: string): boolean =>
@@ -29,9 +32,9 @@ export function checkGivenByHand(
   }
 }
 
-/** No change is refused by that policy where the object lists all of its addresses already. */
+/** No change is refused by that policy where the object lists all of its addresses already, whether or not it waits or waited. */
 export function checkKept(old: KubeObject | undefined, asked: KubeObject): void {
-  if (old === undefined || isReceiver(old)) return;
+  if (old === undefined) return;
   const had = new Set(macsHeld(old));
   if (macsHeld(asked).some((mac) => !had.has(mac))) return;
   throw new Violation("explicit", `${keyOf(old.metadata)} was refused an address that it has`);

@@ -17,6 +17,9 @@ const MAX_STATE = "unknown".length;
 const MAX_STEP = Math.max(...STEPS.map(({ length }) => length));
 const UNKNOWN = "\nWhat was refused, and interfaces without a claim, are not known without the service.\n";
 const UNKNOWN_HOSTS = "Whether a node has one of these addresses is not known: you may not read NodeMACs.";
+const CHECK_ADDRESS = "kubectl macpool check MAC says whether another address would be accepted";
+/** To the receiver of a live migration another address is of no use, and another namespace may be. */
+const CHECK_PLACE = "kubectl macpool check MAC -n NAMESPACE says where an address would be accepted";
 /** Refusals of an address that something else has. */
 const HELD_BY_OTHERS: readonly string[] = [
   "MACPOOL_CONFLICT",
@@ -113,7 +116,7 @@ function refused(
 ): string {
   const isHeld = mac !== undefined && HELD_BY_OTHERS.includes(code);
   const holder = isHeld ? [`kubectl macpool find ${mac} shows the holder`] : [];
-  const todo = [...holder, "kubectl macpool check MAC says whether another address would be accepted"];
+  const todo = [...holder, code === "MACPOOL_EXPLICIT_ADDRESS" ? CHECK_PLACE : CHECK_ADDRESS];
   const head = `${who} was ${painted(terminal, "red", "refused")} ${spanInWords(nowMs - Date.parse(at))} ago:\n`;
   return `${head}${wrapped(terminal, message, 2)}What you can do\n${todo.map((text) => `  - ${text}\n`).join("")}`;
 }

@@ -30,7 +30,7 @@ export interface ClaimRequest {
   readonly pool: Pool | undefined;
   /** A VM that waits for a live migration, or has received one: sharing is no conflict. */
   readonly receiver: boolean;
-  /** A VM that waits no longer: having waited with an address is not having it. */
+  /** A VM that waits no longer: having waited with an address is no right to have it beside another. */
   readonly judgedAnew: boolean;
   readonly field: MacField;
   /** Everything is checked and nothing is written. */

@@ -24,7 +24,7 @@ import {
   timesOf,
 } from "./claim-request.ts";
 import { judgeHosts } from "./host-verdict.ts";
-import { mayKeep } from "./known-owners.ts";
+import { hasAlready } from "./known-owners.ts";
 
 interface ExplicitOptions {
   readonly store: ClaimStore;
@@ -64,8 +64,9 @@ export async function claimExplicit(
         index.claim(mac) !== undefined;
       const before = mayExist ? await store.read(mac, signal) : undefined;
       const owners = before === undefined ? [] : statusOf(before).owners;
-      const known = { owners, objectsListing: allListing, isStored: wanted.had && !request.judgedAnew };
-      if (forbidden !== undefined && !mayKeep(requester, known)) return refuse(forbidden);
+      const { judgedAnew } = request;
+      const known = { owners, objectsListing: allListing, isStored: wanted.had, judgedAnew };
+      if (forbidden !== undefined && !hasAlready(requester, known)) return refuse(forbidden);
       const verdict = judgeHosts(request, mac, requester, hosts, known);
       if (!verdict.ok) return verdict;
       const aboutHosts = verdict.warning === undefined ? [] : [verdict.warning];

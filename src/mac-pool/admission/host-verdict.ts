@@ -6,13 +6,16 @@ import type { NamedText } from "../claims/named-text.ts";
 import type { InterfaceOwner } from "../claims/owner.ts";
 import type { Refusal } from "../claims/refusals.ts";
 import type { ClaimRequest } from "./claim-request.ts";
-import { type Known, mayKeep } from "./known-owners.ts";
+import { hasInOwnRight, type Known } from "./known-owners.ts";
 
 export type HostVerdict =
   | { readonly ok: true; readonly warning?: NamedText }
   | { readonly ok: false; readonly refusal: Refusal };
 
-/** Whether an object may ask for an address that nodes have. A node can't take an address away by reporting it. */
+/**
+ * Whether an object may ask for an address that nodes have. A node can't take an address away by reporting it, and what arrives by
+ * live migration brings its address along.
+ */
 export function judgeHosts(
   { pool, field }: Pick<ClaimRequest, "pool" | "field">,
   mac: Mac,
@@ -23,7 +26,7 @@ export function judgeHosts(
   const policy = pool?.settings.hostAddressPolicy ?? DEFAULT_HOST_ADDRESS_POLICY;
   if (hosts.length === 0 || policy === "Off") return NOTHING_TO_SAY;
   if (policy === "Warn") return { ok: true, warning: hostAddressWarning(mac, requester, hosts, field) };
-  if (mayKeep(requester, known)) return NOTHING_TO_SAY;
+  if (requester.receiver === true || hasInOwnRight(requester, known)) return NOTHING_TO_SAY;
   return { ok: false, refusal: hostAddress(mac, requester, hosts, field) };
 }
 

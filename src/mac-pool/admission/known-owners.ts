@@ -5,19 +5,31 @@ import type { InterfaceOwner, ObservedOwner } from "../claims/owner.ts";
 export interface Known {
   readonly owners: readonly ClaimOwner[];
   readonly objectsListing: readonly ObservedOwner[];
-  /** Whether the object has the address as the API server has it stored. */
+  /** Whether the object lists the address as the API server has it stored. */
   readonly isStored: boolean;
+  /** It waits for a live migration no longer: what it lists, it may have had for that only. */
+  readonly judgedAnew: boolean;
 }
 
 /**
- * Whether a policy about addresses leaves the address to an object: one that has it already keeps it, and what arrives by live
- * migration brings it along. Having waited for a migration is not having it.
+ * Whether an object has the address already, also one that waits for a live migration. A pod may say of anybody that it is a
+ * launcher of this VM; the VM itself tells whether it waits.
  */
-export function mayKeep(requester: InterfaceOwner, { owners, objectsListing, isStored }: Known): boolean {
+export function hasAlready(requester: InterfaceOwner, { owners, objectsListing, isStored }: Known): boolean {
   return (
-    requester.receiver === true ||
     isStored ||
-    owners.some((owner) => isNamesake(owner, requester) && !owner.receiver) ||
-    objectsListing.some((observed) => isNamesake(observed, requester) && observed.receiver === false)
+    owners.some((owner) => isNamesake(owner, requester)) ||
+    objectsListing.some((observed) => isNamesake(observed, requester) && observed.receiver !== undefined)
   );
+}
+
+/** Whether it has the address by more than waiting for a live migration. */
+export function hasInOwnRight(requester: InterfaceOwner, known: Known): boolean {
+  const { owners, objectsListing, isStored, judgedAnew } = known;
+  return hasAlready(requester, {
+    ...known,
+    owners: owners.filter(({ receiver }) => !receiver),
+    objectsListing: objectsListing.filter(({ receiver }) => !receiver),
+    isStored: isStored && !judgedAnew,
+  });
 }

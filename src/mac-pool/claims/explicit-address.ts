@@ -12,6 +12,8 @@ interface ExplicitAddress {
   /** Absent where no object asks. */
   readonly interface?: string;
   readonly field: MacField;
+  /** A VM that waits for a live migration has no use for another address. */
+  readonly receiver?: boolean | undefined;
   /** The pool that serves the namespace. */
   readonly pool: Pool | undefined;
 }
@@ -21,22 +23,28 @@ interface ExplicitAddress {
  * them is in none. The text does not tell in whose range the address is, nor whether anybody has it.
  */
 export function refusalOfExplicit(
-  { mac, namespace, interface: name, field, pool }: ExplicitAddress,
+  { mac, namespace, interface: name, field, receiver, pool }: ExplicitAddress,
   index: Pick<PoolIndex, "isInRange">,
 ): Refusal | undefined {
   const policy = pool?.settings.explicitAddresses ?? DEFAULT_EXPLICIT_ADDRESSES;
   if (pool === undefined || policy === "Anywhere") return undefined;
   const isAllowed = policy === "OwnPool" ? pool.has(mac) : !index.isInRange(mac);
   if (isAllowed) return undefined;
-  const where = policy === "OwnPool" ? `outside the ranges of MACPool ${pool.name}` : "in the range of a MACPool";
-  const instead = policy === "OwnPool" ? `of ${rangesOf(pool)}` : "outside the ranges of all MACPools";
+  const where =
+    policy === "OwnPool"
+      ? `outside the ranges of MACPool ${pool.name}, which serves`
+      : `in the range of a MACPool, and MACPool ${pool.name} serves`;
+  const choice = policy === "OwnPool" ? `of ${rangesOf(pool)}` : "outside the ranges of all MACPools";
+  const remedy =
+    receiver === true
+      ? "A live migration brings its address along: receive it in a namespace whose MACPool allows this address."
+      : `Leave ${field} out to get a free address, or choose one ${choice}.`;
   return {
     code: "MACPOOL_EXPLICIT_ADDRESS",
     about: { mac, ...(name === undefined ? {} : { interface: name }) },
     message:
-      `MAC ${formatMac(mac)}${name === undefined ? "" : ` of interface ${quote(name)}`} is ${where}, and explicitAddresses of ` +
-      `MACPool ${pool.name}, which serves namespace ${namespace}, is ${policy}. ` +
-      `Leave ${field} out to get a free address, or choose one ${instead}.`,
+      `MAC ${formatMac(mac)}${name === undefined ? "" : ` of interface ${quote(name)}`} is ${where} namespace ${namespace} ` +
+      `with explicitAddresses ${policy}. ${remedy}`,
   };
 }
 

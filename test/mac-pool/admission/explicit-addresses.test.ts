@@ -2,15 +2,15 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import type { Mac } from "../../../src/api/mac.ts";
 import { EXPLICIT_POLICIES, type ExplicitAddresses } from "../../../src/api/mac-pool.ts";
+import type { AdmissionRequest } from "../../../src/kube/server/admission-server.ts";
 import type { ClaimRequest } from "../../../src/mac-pool/admission/claim-request.ts";
-import { newClaim } from "../../../src/mac-pool/claims/claim.ts";
 import type { ObservedOwner } from "../../../src/mac-pool/claims/owner.ts";
 import type { PoolIndex } from "../../../src/mac-pool/pools/pool-index.ts";
 import { Segments } from "../../../src/mac-pool/pools/segments.ts";
-import { owner } from "../claims/lifecycle-fixture.ts";
 import { MemoryClaimStore } from "../memory-claim-store.ts";
 import { poolSettings } from "../pool-settings.ts";
 import { mac, macsOf, replica, request } from "./ledger-fixture.ts";
+import { review, reviewParts, vm } from "./review-fixture.ts";
 
 /** Of the pool `default`, of another one, of both, and of none. */
 const OWN = mac(3);
@@ -76,8 +76,8 @@ describe("an object that asks for an address", () => {
         code: REFUSED,
         about: { interface: "i0", mac: OTHER },
         message:
-          'MAC 02:00:00:00:01:28 of interface "i0" is outside the ranges of MACPool default, and explicitAddresses of MACPool ' +
-          "default, which serves namespace default, is OwnPool. " +
+          'MAC 02:00:00:00:01:28 of interface "i0" is outside the ranges of MACPool default, which serves namespace default ' +
+          "with explicitAddresses OwnPool. " +
           "Leave macAddress out to get a free address, or choose one of 02:00:00:00:01:00-02:00:00:00:01:0f.",
       },
     });
@@ -85,8 +85,8 @@ describe("an object that asks for an address", () => {
     expect(await outside.ledger.claim(request(outside.index, "web", [OTHER]))).toMatchObject({
       refusal: {
         message:
-          'MAC 02:00:00:00:01:28 of interface "i0" is in the range of a MACPool, and explicitAddresses of MACPool ' +
-          "default, which serves namespace default, is OutsidePools. " +
+          'MAC 02:00:00:00:01:28 of interface "i0" is in the range of a MACPool, and MACPool default serves namespace default ' +
+          "with explicitAddresses OutsidePools. " +
           "Leave macAddress out to get a free address, or choose one outside the ranges of all MACPools.",
       },
     });
@@ -120,25 +120,54 @@ describe("an object that asks for an address", () => {
     expect(macsOf(await lost.ledger.claim(request(lost.index, "new", [OTHER])))).toEqual([REFUSED]);
   });
 
-  it("may receive a migration with it, and gets nothing by having waited for one", async () => {
+  it("is judged where it waits for a live migration as anywhere else, and told that the address can't come here", async () => {
     const { store, ledger, index } = fixture("OwnPool");
-    expect(await ledger.claim({ ...request(index, "web", [OTHER]), receiver: true })).toMatchObject({ ok: true });
-    expect(macsOf(await ledger.claim(request(index, "web", [OTHER])))).toEqual([REFUSED]);
-
-    const receiver = owner({ name: "api", uid: "u1", receiver: true });
-    const claim = { pool: "default", origin: "explicit" } as const;
-    await store.create(newClaim(NOWHERE, claim, { phase: "Allocated", owners: [receiver] }));
-    expect(macsOf(await ledger.claim(updateOf(request(index, "api", [NOWHERE]))))).toEqual([REFUSED]);
+    for (const asked of [request(index, "web", [OTHER]), updateOf(request(index, "web", [OTHER]))]) {
+      expect(await ledger.claim({ ...asked, receiver: true })).toMatchObject({
+        refusal: {
+          code: REFUSED,
+          message:
+            'MAC 02:00:00:00:01:28 of interface "i0" is outside the ranges of MACPool default, which serves namespace default ' +
+            "with explicitAddresses OwnPool. A live migration brings its address along: receive it in a namespace whose " +
+            "MACPool allows this address.",
+        },
+      });
+    }
+    expect(store.claims.size).toBe(0);
+    expect(await ledger.claim({ ...request(index, "web", [OWN]), receiver: true })).toMatchObject({ ok: true });
   });
 
-  it("keeps what it lists as it is stored, unless it waited with it for a migration that did not come", async () => {
+  it("keeps what it got while it waited for a live migration, whether or not that came", async () => {
+    const { ledger, index, setPolicy } = fixture(undefined);
+    await ledger.claim({ ...request(index, "web", [OTHER]), receiver: true });
+    setPolicy("OwnPool");
+    for (const receiver of [true, false]) {
+      const asked = { ...updateOf(request(index, "web", [OTHER])), receiver, judgedAnew: !receiver };
+      expect(await ledger.claim(asked)).toMatchObject({ ok: true });
+    }
+
+    const lost = fixture("OwnPool", () => [seen({ receiver: true })]);
+    expect(await lost.ledger.claim(updateOf(request(lost.index, "web", [OTHER])))).toMatchObject({ ok: true });
+  });
+
+  it("gets nothing by a pod that may be a launcher of its name", async () => {
+    const launcher = seen({ uid: undefined, countsAsOwner: false });
+    const { ledger, index } = fixture("OwnPool", () => [launcher]);
+    expect(macsOf(await ledger.claim(updateOf(request(index, "web", [OTHER]))))).toEqual([REFUSED]);
+  });
+
+  it("keeps what it lists as it is stored, also when it waits no longer, unless another has it too", async () => {
     const stored = (index: PoolIndex, judgedAnew: boolean): ClaimRequest => {
       const asked = updateOf(request(index, "web", [OTHER]));
       return { ...asked, judgedAnew, wantedInterfaces: asked.wantedInterfaces.map((each) => ({ ...each, had: true })) };
     };
+    for (const judgedAnew of [true, false]) {
+      const { ledger, index } = fixture("OwnPool");
+      expect(await ledger.claim(stored(index, judgedAnew))).toMatchObject({ ok: true });
+    }
     const { ledger, index } = fixture("OwnPool");
-    expect(macsOf(await ledger.claim(stored(index, true)))).toEqual([REFUSED]);
-    expect(await ledger.claim(stored(index, false))).toMatchObject({ ok: true });
+    await ledger.claim({ ...request(index, "source", [OTHER]), pool: index.pool("blue") });
+    expect(macsOf(await ledger.claim(stored(index, true)))).toEqual(["MACPOOL_CONFLICT"]);
   });
 
   it("leaves no claim of its other interfaces, and no trace on the claim of the owner, when it is refused", async () => {
@@ -168,4 +197,31 @@ describe("an object that asks for an address", () => {
       }),
     );
   });
+});
+
+describe("a VM that waits no longer for a live migration", () => {
+  const forbidden = "02:ee:00:00:00:05";
+  const withStrategy = (runStrategy: string, macAddress: string): object => {
+    const { spec, ...rest } = vm([{ name: "a", bridge: {}, macAddress }]) as { readonly spec: object };
+    return { ...rest, spec: { ...spec, runStrategy } };
+  };
+
+  it.each(["Halted", "Always", "Manual", "RerunOnFailure"])(
+    "keeps its address as it becomes %s, and gets no other by that",
+    async (runStrategy) => {
+      const parts = reviewParts();
+      const pool = parts.index.pool("default");
+      pool?.changePolicy({ ...pool.settings, explicitAddresses: "OwnPool" });
+      const update = {
+        operation: "UPDATE",
+        oldObject: withStrategy("WaitAsReceiver", forbidden) as AdmissionRequest["object"],
+      } as const;
+      for (const dryRun of [true, false]) {
+        const kept = await review(withStrategy(runStrategy, forbidden), { ...update, dryRun }, parts);
+        expect(kept.answer).toEqual({ allowed: true });
+        const other = await review(withStrategy(runStrategy, "02:ee:00:00:00:06"), { ...update, dryRun }, parts);
+        expect(other.refusal?.code).toBe(REFUSED);
+      }
+    },
+  );
 });

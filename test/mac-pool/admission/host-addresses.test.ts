@@ -109,6 +109,14 @@ describe("an object that asks for the address of a node", () => {
     expect(macsOf(await admitted.ledger.claim(updateOf(admitted.index, "u1")))).toEqual(["MACPOOL_HOST_ADDRESS"]);
   });
 
+  it("keeps what it lists as it is stored, unless it waited with it for a migration that did not come", async () => {
+    const { ledger, index } = fixture("Deny");
+    const asked = updateOf(index, "u1");
+    const stored = { ...asked, wantedInterfaces: asked.wantedInterfaces.map((each) => ({ ...each, had: true })) };
+    expect(macsOf(await ledger.claim({ ...stored, judgedAnew: true }))).toEqual(["MACPOOL_HOST_ADDRESS"]);
+    expect(await ledger.claim(stored)).toMatchObject({ ok: true });
+  });
+
   it("may receive a migration with it", async () => {
     const { ledger, index } = fixture("Deny");
     expect(await ledger.claim({ ...request(index, "web", [HOST]), receiver: true })).toMatchObject({ ok: true });

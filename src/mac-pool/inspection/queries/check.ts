@@ -70,7 +70,7 @@ export function checkAddress(
   const requester = { ...ANYBODY, namespace };
   const forbidden = refusalOfExplicit({ mac, namespace, field: "macAddress", pool }, index);
   if (forbidden !== undefined) return refused(forbidden.code, forbidden.message);
-  const unheld = { owners: [], objectsListing: [], isStored: false };
+  const unheld = { owners: [], objectsListing: [], isStored: false, judgedAnew: false };
   const hosts = judgeHosts({ pool, field: "macAddress" }, mac, requester, index.hosts.at(mac), unheld);
   const onNode = `${view.mac} is the address of ${view.hostAddress}`;
   if (!hosts.ok) return refused("MACPOOL_HOST_ADDRESS", `${onNode}: choose one that no node has.`);
