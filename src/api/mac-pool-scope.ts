@@ -146,6 +146,11 @@ export const VMI_STARTS_OR_GETS_INTERFACES =
   `request.operation == 'CREATE' ? ${hasManaged(VMI_SPEC, HAS_ADDRESS)} : (${NOT_BEING_DELETED} && ` +
   `${hasManaged(VMI_SPEC, `${HAS_ADDRESS} && !${interfacesOf("oldObject", VMI_SPEC)}.exists(o, ${isSame("macAddress", "o", "i")})`)})`;
 
+/** CEL: a pod is new, or asks for other networks than before: a network is plugged in by the annotation of a running pod. */
+export const asksForOtherNetworks = (annotation: string): string =>
+  `request.operation == 'CREATE' || oldObject.?metadata.?annotations[?'${annotation}'].orValue('') != ` +
+  `object.?metadata.?annotations[?'${annotation}'].orValue('')`;
+
 /** CEL: a pod asks for networks by this annotation. */
 export const asksForNetworks = (annotation: string): string =>
   `has(object.metadata.annotations) && '${annotation}' in object.metadata.annotations && ` +

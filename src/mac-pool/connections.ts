@@ -100,9 +100,10 @@ async function hasReceived(client: KubeClient, vm: ObjectReference, signal: Abor
   return at(migration, "completed") === true && at(migration, "failed") !== true;
 }
 
-/** Addresses that an interface of a VM has, or may get by an update that is under way. */
+/** Addresses that an interface of a VM has, and those that one of a VM or a pod may get by an update that is under way. */
 function addressesOfInterface(caches: Caches, vm: ObjectReference, interfaceName: string): readonly Mac[] {
-  const machine = caches.has(vm) ? caches.machines.get(`${vm.namespace}/${vm.name}`) : undefined;
+  const isKnown = vm.kind === "VirtualMachine" && caches.has(vm);
+  const machine = isKnown ? caches.machines.get(`${vm.namespace}/${vm.name}`) : undefined;
   const listed = machine === undefined ? [] : machineMacs(machine);
   const updated = caches
     .updatedFor(vm.uid ?? "")

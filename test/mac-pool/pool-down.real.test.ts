@@ -95,6 +95,10 @@ describe("with no replica of the MAC pool", () => {
     const { spec } = (machine(name, "default", nics).spec as { template: { spec: object } }).template;
     return { metadata: { name, namespace: "default" }, spec };
   };
+  const setNetworks = (networks: string): Promise<KubeObject> => {
+    const body = { metadata: { annotations: { [NETWORKS_ANNOTATION]: networks } } };
+    return fixture.admin.patch(KINDS.pods, { name: "old", namespace: "pods" }, { type: "merge", body });
+  };
   const pod = (name: string, networks?: string): KubeObject => ({
     metadata: {
       name,
@@ -227,12 +231,19 @@ describe("with no replica of the MAC pool", () => {
     },
     {
       object: "Pod in a namespace that opts in",
-      request: "create without networks, update, delete",
+      request: "plug in a network, or change one, by its annotation",
+      answer: WAITS,
+      send: () => setNetworks("br1-net, br2-net"),
+    },
+    {
+      object: "Pod in a namespace that opts in",
+      request: "create without networks, take all of them off, change anything else, delete",
       answer: WORKS,
       send: async () => {
         await all(fixture.admin.create(KINDS.pods, pod("bare")), fixture.admin.create(KINDS.pods, pod("none", "[]")));
         const body = { metadata: { labels: { app: "web" } } };
         await fixture.admin.patch(KINDS.pods, { name: "old", namespace: "pods" }, { type: "merge", body });
+        await setNetworks("[]");
         await fixture.admin.delete(KINDS.pods, { name: "old", namespace: "pods" });
       },
     },

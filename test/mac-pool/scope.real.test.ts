@@ -179,6 +179,28 @@ describe("the scope of the MAC pool", () => {
     for (const none of [" ", "[]"])
       expect(await calledBy("POST", pod("pods-opted-in", { [NETWORKS_ANNOTATION]: none }))).toEqual([]);
   });
+
+  it("has updates of a pod in it that ask for other networks, and no others", async () => {
+    const namespace = "pods-opted-in";
+    const stored = async (name: string, annotations: Record<string, string>) => {
+      const made = { ...pod(namespace, annotations), metadata: { name, namespace, annotations } };
+      return (await client.raw("POST", pathOf(made), { body: made })).body as KubeObject;
+    };
+    const called = (object: KubeObject, annotations: Record<string, string>, labels = {}) => {
+      const { name, uid } = object.metadata;
+      return calledBy("PUT", { ...object, metadata: { name, namespace, uid, annotations, labels } } as KubeObject);
+    };
+    const bare = await stored("bare", {});
+    expect(await called(bare, { other: "text" })).toEqual([]);
+    expect(await called(bare, { [NETWORKS_ANNOTATION]: "[]" })).toEqual([]);
+    expect(await called(bare, ASKS)).toEqual([POD_WEBHOOK]);
+    const asking = await stored("asking", ASKS);
+    expect(await called(asking, ASKS, { app: "web" })).toEqual([]);
+    expect(await called(asking, { ...ASKS, other: "text" })).toEqual([]);
+    expect(await called(asking, { [NETWORKS_ANNOTATION]: "br1-net, br2-net" })).toEqual([POD_WEBHOOK]);
+    expect(await called(asking, {})).toEqual([]);
+  });
+
   it("leaves out launcher pods of virt-controller wherever KubeVirt lives, and not those of a namesake", async () => {
     const launcher = pod("pods-opted-in", ASKS, { "kubevirt.io": "virt-launcher" });
     const calledFor = (user: string) => calledBy("POST", launcher, { "Impersonate-User": user });

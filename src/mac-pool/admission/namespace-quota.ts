@@ -43,13 +43,14 @@ export class NamespaceQuota {
     ref,
     pool,
     wantedInterfaces,
+    listed,
     dryRun,
   }: ClaimRequest): Refusal | { readonly done: (macs: readonly Mac[]) => void } {
     const most = pool?.settings.maxAddressesPerNamespace;
     if (pool === undefined || most === undefined) return UNLIMITED;
     const { namespace } = ref;
     const { index, clock } = this.#known;
-    const lacking = wantedInterfaces.filter((wanted) => !this.#has(ref, wanted));
+    const lacking = wantedInterfaces.filter((wanted) => !this.#has(ref, wanted, listed));
     if (lacking.length === 0) return UNLIMITED;
     const asked = lacking.filter((wanted) => !this.#updates.has(updateOf(ref, wanted) ?? "")).length;
     const has = index.ownedBy(namespace) + this.#asked.in(namespace) + this.#givenIn(namespace);
@@ -77,13 +78,16 @@ export class NamespaceQuota {
     if (update === undefined || before === 0 || after === 0) this.#asked.change([ref.namespace], by);
   }
 
-  #has(ref: ObjectReference, wanted: InterfaceRequest): boolean {
+  /** Whether the address of the interface is counted. One that the object lists is another interface's by now. */
+  #has(ref: ObjectReference, wanted: InterfaceRequest, listed: ReadonlySet<Mac>): boolean {
     const { mac } = wanted;
     if (mac !== undefined) return this.#isKnown(mac, ref.namespace) || this.#given.has(mac);
     const update = updateOf(ref, wanted);
     if (update === undefined) return false;
-    for (const given of this.#given.values()) if (given.update === update) return true;
-    return this.#known.addressesOfInterface(ref, wanted.interface).some((each) => this.#isKnown(each, ref.namespace));
+    for (const [each, given] of this.#given) if (given.update === update && !listed.has(each)) return true;
+    return this.#known
+      .addressesOfInterface(ref, wanted.interface)
+      .some((each) => !listed.has(each) && this.#isKnown(each, ref.namespace));
   }
 
   #isKnown(mac: Mac, namespace: string): boolean {

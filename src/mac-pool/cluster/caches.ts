@@ -27,7 +27,7 @@ import { isManaged } from "../objects/management.ts";
 import { runningInstance, runningPod } from "../objects/running.ts";
 import type { PoolIndex } from "../pools/pool-index.ts";
 import { IndexFeed } from "./index-feed.ts";
-import { BY_INSTANCE, BY_MAC, BY_RUNNING, BY_UPDATED, makeInformers } from "./informers.ts";
+import { BY_INSTANCE, BY_MAC, BY_RUNNING, BY_UPDATED, isAttached, makeInformers } from "./informers.ts";
 import { NetworkDomains } from "./network-domains.ts";
 import { PendingAdmissions } from "./pending-admissions.ts";
 import { UnstartedMachines } from "./unstarted-machines.ts";
@@ -151,6 +151,11 @@ export class Caches {
   isListed(mac: Mac): boolean {
     const text = formatMac(mac);
     return [this.machines, this.instances, this.pods].some((kind) => kind.byIndex(BY_MAC, text).length > 0);
+  }
+
+  /** Whether a pod of the owner's name has the address by what multus says, asked for or not. */
+  isAttached(mac: Mac, owner: ObjectReference): boolean {
+    return isAttached(this.pods, mac, owner);
   }
 
   /** Every address that an object in the cache lists for its own. */

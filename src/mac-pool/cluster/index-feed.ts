@@ -5,12 +5,12 @@ import type { MACPool } from "../../api/mac-pool.ts";
 import type { NodeMACs } from "../../api/node-macs.ts";
 import type { KubeObject } from "../../kube/client/resource.ts";
 import type { Clock } from "../../kube/clock.ts";
-import { factsOf, isAdmission } from "../claims/claim.ts";
+import { factsOf, isAdmission, statusOf } from "../claims/claim.ts";
 import { instanceMacs, type ListedMac, machineMacs, podMacs } from "../objects/listed-macs.ts";
 import type { ClaimFacts } from "../pools/pool.ts";
 import { PoolIndex } from "../pools/pool-index.ts";
 import { readPool } from "../pools/pool-settings.ts";
-import type { Informers } from "./informers.ts";
+import { type Informers, isAttached } from "./informers.ts";
 import { SharedValues } from "./shared-values.ts";
 
 /** Keeps a pool index up to date with the claims and pools of the cluster, and the objects that list addresses. */
@@ -102,6 +102,7 @@ export class IndexFeed {
       const mac = macOfClaimName(claim.metadata.name ?? "");
       const facts = mac === undefined ? undefined : this.index.claim(mac);
       if (mac === undefined || facts === undefined || facts.isQuarantined) continue;
+      if (statusOf(claim).owners.some((owner) => isAttached(this.#informers.pods, mac, owner))) continue;
       this.#lookForObject(mac, facts, this.#clock.monotonicMs(), false);
     }
   }

@@ -1,4 +1,4 @@
-import { formatMac } from "../../api/mac.ts";
+import { formatMac, type Mac } from "../../api/mac.ts";
 import type { MACClaim } from "../../api/mac-claim.ts";
 import type { MACPool } from "../../api/mac-pool.ts";
 import type { NodeMACs } from "../../api/node-macs.ts";
@@ -6,6 +6,7 @@ import { flappingMacs } from "../../api/seen-elsewhere.ts";
 import type { KubeObject, Resource } from "../../kube/client/resource.ts";
 import { Informer, type InformerOptions } from "../../kube/informer/informer.ts";
 import { statusOf } from "../claims/claim.ts";
+import type { ObjectReference } from "../claims/owner.ts";
 import { KINDS } from "../objects/kinds.ts";
 import { instanceMacs, type ListedMac, machineMacs, podMacs } from "../objects/listed-macs.ts";
 import { macsOfRunningInstance, macsOfRunningPod } from "../objects/running.ts";
@@ -77,4 +78,11 @@ export function makeInformers(
 function uidsOfUpdated(claim: MACClaim): readonly string[] {
   const { phase, owners } = statusOf(claim);
   return phase === "Bound" ? [] : [...new Set(owners.flatMap(({ uid }) => uid ?? []))];
+}
+
+/** Whether a pod of the owner's name has the address by what multus says, asked for or not. */
+export function isAttached(pods: Informer<KubeObject>, mac: Mac, { kind, namespace, name }: ObjectReference): boolean {
+  if (kind !== "Pod") return false;
+  const attached = pods.byIndex(BY_RUNNING, formatMac(mac));
+  return attached.some(({ metadata }) => metadata.namespace === namespace && metadata.name === name);
 }

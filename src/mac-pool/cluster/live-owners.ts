@@ -3,7 +3,15 @@ import { LAUNCHER_SELECTOR } from "../../api/names.ts";
 import type { KubeObject } from "../../kube/client/resource.ts";
 import type { ObjectReference, ObservedOwner } from "../claims/owner.ts";
 import { KINDS } from "../objects/kinds.ts";
-import { distinctOwnersSeen, instanceMacs, type ListedMac, machineMacs, podMacs } from "../objects/listed-macs.ts";
+import {
+  distinctOwnersSeen,
+  instanceMacs,
+  type ListedMac,
+  machineMacs,
+  podMacs,
+  referenceOf,
+} from "../objects/listed-macs.ts";
+import { attachedMacsOfPod } from "../objects/running.ts";
 import type { LiveReads } from "./live-reads.ts";
 
 /**
@@ -11,6 +19,7 @@ import type { LiveReads } from "./live-reads.ts";
  * since a cache may show the time before the claim was made.
  *
  * For a VM: the VM, else its VMI, else the launcher pods of the namespace, in this order and no further than needed.
+ * For a pod: what it asks multus for, and what multus says that it has. The latter only keeps what it owns.
  * For a name prefix: one list of the namespace. A kind that the cluster does not have holds nothing.
  * `isUnstarted`: a VM that never had an instance, and so no launcher.
  */
@@ -25,11 +34,23 @@ export async function readLiveOwners(
   return distinctOwnersSeen(reader.observedOwners);
 }
 
-const MACS_OF: Readonly<Record<ObjectReference["kind"], (object: KubeObject) => ListedMac[]>> = {
+const MACS_OF: Readonly<Record<ObjectReference["kind"], (object: KubeObject) => readonly ListedMac[]>> = {
   VirtualMachine: machineMacs,
   VirtualMachineInstance: instanceMacs,
-  Pod: (pod) => podMacs(pod),
+  Pod: macsOfPod,
 };
+
+/** By the pod as it was read: it is read once for the claims of all its addresses. */
+const MACS_OF_PODS = new WeakMap<KubeObject, readonly ListedMac[]>();
+
+function macsOfPod(pod: KubeObject): readonly ListedMac[] {
+  const known = MACS_OF_PODS.get(pod);
+  if (known !== undefined) return known;
+  const owner = { ...referenceOf("Pod", pod), interface: "", countsAsOwner: false };
+  const macs = [...podMacs(pod), ...attachedMacsOfPod(pod).map((mac) => ({ mac, owner }))];
+  MACS_OF_PODS.set(pod, macs);
+  return macs;
+}
 
 class EvidenceReader {
   readonly observedOwners: ObservedOwner[] = [];

@@ -6,6 +6,7 @@ import { isSettled } from "../claims/lifecycle.ts";
 import type { Caches } from "../cluster/caches.ts";
 import { isOptedOut, isReceiver } from "../objects/guest-changes.ts";
 import { instanceMacs, type ListedMac, machineMacs, podMacs } from "../objects/listed-macs.ts";
+import { attachedMacsOfPod, networkStatusOf } from "../objects/running.ts";
 import { onManagementChange } from "./following.ts";
 
 /**
@@ -43,6 +44,10 @@ export class ClaimTriggers {
       }),
       this.#follow(instances, instanceMacs),
       this.#follow(pods, (pod) => podMacs(pod)),
+      pods.on({
+        update: (pod, old) => this.#enqueueDetached(old, pod),
+        delete: (pod) => this.#enqueueDetached(pod, undefined),
+      }),
       onManagementChange(this.#caches, (inside) => this.#listed(inside)),
     ];
   }
@@ -102,6 +107,13 @@ export class ClaimTriggers {
   #enqueueIfInAnotherRole(machine: KubeObject, old: KubeObject): void {
     if (isReceiver(machine) === isReceiver(old) && isOptedOut(machine) === isOptedOut(old)) return;
     for (const { mac } of machineMacs(machine)) this.#enqueue(claimName(mac));
+  }
+
+  /** What a pod asked for no more waits until multus has taken it back. */
+  #enqueueDetached(before: KubeObject, after: KubeObject | undefined): void {
+    if (networkStatusOf(before) === networkStatusOf(after)) return;
+    const attached = new Set(after && attachedMacsOfPod(after));
+    for (const mac of attachedMacsOfPod(before)) if (!attached.has(mac)) this.#enqueue(claimName(mac));
   }
 
   /** A VM that opted out spoke for its instance, which is managed by itself once it is alone. */

@@ -4,6 +4,7 @@ import { WAIT_AS_RECEIVER } from "../../api/mac-pool-scope.ts";
 import { LAUNCHER, LAUNCHER_LABEL } from "../../api/names.ts";
 import type { KubeObject, OwnerReference } from "../../kube/client/resource.ts";
 import { listAt, textAt } from "../../kube/json-path.ts";
+import { MAX_INTERFACES } from "../claims/limits.ts";
 import type { ObjectReference, ObservedOwner } from "../claims/owner.ts";
 import { guestInterfaces, INSTANCE_SPEC, VM_TEMPLATE_SPEC } from "./guest-interfaces.ts";
 import { isFinished, networkOf, podNetworks } from "./pod-networks.ts";
@@ -58,19 +59,21 @@ export type FindInstance = (owner: {
   readonly uid: string;
 }) => KubeObject | undefined;
 
-/** What a pod asks multus for, unless it has ended. */
+/**
+ * What a pod asks multus for, unless it has ended. Whatever is written past the webhook, it owns no more than an object may
+ * have; the rest is only kept from others.
+ */
 export function podMacs(pod: KubeObject, findInstance: FindInstance = () => undefined): ListedMac[] {
   if (isFinished(pod)) return [];
   const networks = podNetworks(pod);
   if (!("elements" in networks)) return [];
   const refs = isLauncher(pod) ? launcherOwners(pod, findInstance) : [referenceOf("Pod", pod)];
-  const weight = isLauncher(pod) ? DELAYS_ONLY : COUNTS;
-  return networks.elements.flatMap((element) =>
-    refs.flatMap((ref) =>
-      [element.mac, ...element.otherMacs].flatMap((mac) =>
-        listed(mac, ref, element.interface, networkOf(element), weight),
-      ),
-    ),
+  const most = isLauncher(pod) ? 0 : MAX_INTERFACES;
+  const asked = networks.elements.flatMap((element) =>
+    [element.mac, ...element.otherMacs].flatMap((mac) => (mac === "" ? [] : [{ element, mac }])),
+  );
+  return asked.flatMap(({ element, mac }, index) =>
+    refs.flatMap((ref) => listed(mac, ref, element.interface, networkOf(element), index < most ? COUNTS : DELAYS_ONLY)),
   );
 }
 

@@ -4,6 +4,7 @@ import type { Seat } from "../../api/seen-elsewhere.ts";
 import type { KubeObject } from "../../kube/client/resource.ts";
 import { at, listAt, textAt } from "../../kube/json-path.ts";
 import type { RunningObject } from "../claims/collision.ts";
+import { MAX_INTERFACES } from "../claims/limits.ts";
 import { guestInterfaces, INSTANCE_SPEC } from "./guest-interfaces.ts";
 import { isLauncher } from "./listed-macs.ts";
 import { isFinished, podNetworks } from "./pod-networks.ts";
@@ -28,6 +29,17 @@ export function macsOfRunningPod(pod: KubeObject): string[] {
   const networks = podNetworks(pod);
   const asked = "elements" in networks ? networks.elements.flatMap(({ mac, otherMacs }) => [mac, ...otherMacs]) : [];
   return canonical([...asked, ...reported(pod).map((entry) => textAt(entry, "mac"))]);
+}
+
+/**
+ * Addresses that multus has given a pod, on the network until multus or its dynamic networks controller takes them back,
+ * whatever the pod asks for by now. A launcher has its VMI's. Anybody who may write the pod writes this text too.
+ */
+export function attachedMacsOfPod(pod: KubeObject): readonly Mac[] {
+  if (isLauncher(pod) || isFinished(pod)) return [];
+  return reported(pod)
+    .slice(0, MAX_REPORTED)
+    .flatMap((entry) => parseMac(textAt(entry, "mac")) ?? []);
 }
 
 /** The instance of a VM that waits to receive another one: its guest does not run until the migration is over. */
@@ -65,6 +77,9 @@ function identity({ metadata: { namespace = "", name = "", uid = "" } }: KubeObj
   return { namespace, name, uid };
 }
 
+/** As many as a pod may ask for, beside those that it asked for before and that multus has not taken back. */
+const MAX_REPORTED = 2 * MAX_INTERFACES;
+
 /** What KubeVirt calls an interface that can be unplugged while its VM runs. */
 const PLUGGABLE = /^pod[0-9a-f]{11}$/;
 
@@ -81,9 +96,12 @@ export function interfacesLeftBehind(pod: KubeObject): { readonly interface: str
     .filter((one) => PLUGGABLE.test(one.interface) && !asked.includes(one.interface));
 }
 
+export const networkStatusOf = (pod: unknown): string =>
+  textAt(pod, "metadata", "annotations", NETWORK_STATUS_ANNOTATION);
+
 /** What multus says of each attachment. The default network is the cluster's own plugin's. */
 function reported(pod: KubeObject): unknown[] {
-  const text = textAt(pod, "metadata", "annotations", NETWORK_STATUS_ANNOTATION);
+  const text = networkStatusOf(pod);
   if (text === "") return [];
   try {
     const entries: unknown = JSON.parse(text);

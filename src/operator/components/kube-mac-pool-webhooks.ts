@@ -5,6 +5,7 @@
 
 import {
   asksForNetworks,
+  asksForOtherNetworks,
   type LabelRequirement,
   NOT_A_LAUNCHER,
   NOT_BEING_DELETED,
@@ -53,11 +54,12 @@ const ENTRIES: readonly Entry[] = [
     path: MAC_POOL_PATHS.pods,
     group: "",
     resource: "pods",
-    operations: ["CREATE"],
+    operations: ["CREATE", "UPDATE"],
     namespaces: POD_NAMESPACES,
     conditions: [
       { name: "no-launcher", expression: NOT_A_LAUNCHER },
       { name: "asks-for-networks", expression: asksForNetworks(NETWORKS_ANNOTATION) },
+      { name: "networks-changed", expression: asksForOtherNetworks(NETWORKS_ANNOTATION) },
     ],
   },
   {

@@ -1,7 +1,7 @@
 import { formatMac, type Mac } from "../../../src/api/mac.ts";
 import { type Clock, systemClock } from "../../../src/kube/clock.ts";
 import { silentLog } from "../../../src/kube/log.ts";
-import { ClaimLedger } from "../../../src/mac-pool/admission/claim-ledger.ts";
+import { ClaimLedger, type LedgerOptions } from "../../../src/mac-pool/admission/claim-ledger.ts";
 import type { ClaimRequest, ClaimResult } from "../../../src/mac-pool/admission/claim-request.ts";
 import type { ObservedOwner } from "../../../src/mac-pool/claims/owner.ts";
 import type { PoolSettings } from "../../../src/mac-pool/pools/pool.ts";
@@ -31,6 +31,7 @@ export function ledgerOf(
   settings: PoolSettings,
   objectsListing: (mac: Mac) => readonly ObservedOwner[] = () => [],
   clock: Clock = systemClock,
+  addressesOfInterface: LedgerOptions["addressesOfInterface"] = () => [],
 ): { ledger: ClaimLedger; index: PoolIndex } {
   const index = new PoolIndex();
   index.setPool(settings);
@@ -43,7 +44,7 @@ export function ledgerOf(
     objectsListing,
     isAwaited: () => false,
     networks: NO_NETWORKS,
-    addressesOfInterface: () => [],
+    addressesOfInterface,
     log: silentLog,
     onGranted: () => {},
   });

@@ -2,7 +2,8 @@ import { describe, expect, it } from "vitest";
 import type { Mac } from "../../../src/api/mac.ts";
 import type { ClaimRequest } from "../../../src/mac-pool/admission/claim-request.ts";
 import { MemoryClaimStore } from "../memory-claim-store.ts";
-import { mac, macsOf, replica, request } from "./ledger-fixture.ts";
+import { poolSettings } from "../pool-settings.ts";
+import { ledgerOf, mac, macsOf, replica, request } from "./ledger-fixture.ts";
 
 const OUTSIDE = 1_000;
 
@@ -75,6 +76,22 @@ describe("the limit of a namespace's addresses", () => {
     expect(store.claims.size).toBe(1);
     const other: ClaimRequest = { ...update, ref: { ...asked.ref, uid: "u2" } };
     expect(macsOf(await ledger.claim(other))).toEqual(["MACPOOL_NAMESPACE_LIMIT"]);
+  });
+
+  it("counts an interface anew whose address another of the object has taken over", async () => {
+    const settings = { ...poolSettings(mac(0), 64), maxAddressesPerNamespace: 1 };
+    const { ledger, index } = ledgerOf(new MemoryClaimStore(), settings, undefined, undefined, () => [mac(0)]);
+    index.setClaim(mac(0), {
+      isQuarantined: false,
+      pool: "default",
+      ownerCount: 1,
+      namespaces: ["default"],
+      untilMs: 0,
+    });
+    const asked = request(index, "a", [undefined]);
+    const update: ClaimRequest = { ...asked, ref: { ...asked.ref, uid: "u1" }, listed: new Set([mac(0)]) };
+    expect(macsOf(await ledger.claim(update))).toEqual(["MACPOOL_NAMESPACE_LIMIT"]);
+    expect((await ledger.claim({ ...update, listed: new Set() })).ok).toBe(true);
   });
 
   it("gives back the room of a request that failed or was a dry run", async () => {

@@ -1,9 +1,11 @@
 import { expect, it } from "vitest";
 import { type Mac, parseMac } from "../../../src/api/mac.ts";
+import { NETWORK_STATUS_ANNOTATION, NETWORKS_ANNOTATION } from "../../../src/api/names.ts";
 import { ApiError } from "../../../src/kube/client/api-error.ts";
 import type { KubeClient } from "../../../src/kube/client/client.ts";
 import type { KubeObject, ObjectRef, Resource } from "../../../src/kube/client/resource.ts";
 import { systemClock } from "../../../src/kube/clock.ts";
+import { MAX_INTERFACES } from "../../../src/mac-pool/claims/limits.ts";
 import type { ObjectReference } from "../../../src/mac-pool/claims/owner.ts";
 import { readLiveOwners } from "../../../src/mac-pool/cluster/live-owners.ts";
 import { LiveReads } from "../../../src/mac-pool/cluster/live-reads.ts";
@@ -61,6 +63,43 @@ it("asks once for the claims of one object that are looked at together, and agai
   expect(asked).toEqual(["virtualmachines", "virtualmachineinstances", "all pods"]);
   await look();
   expect(asked).toHaveLength(6);
+});
+
+it("finds with a pod what multus says that it has, which makes it no owner", async () => {
+  const pod = (networks: object[], status: object[], more: object = {}): KubeObject => ({
+    metadata: {
+      name: "web",
+      namespace: "default",
+      uid: "u2",
+      annotations: {
+        [NETWORKS_ANNOTATION]: JSON.stringify(networks),
+        [NETWORK_STATUS_ANNOTATION]: JSON.stringify(status),
+      },
+    },
+    ...more,
+  });
+  const found = async (stored: KubeObject) => {
+    const live = new LiveReads(
+      { get: async () => stored } as unknown as KubeClient,
+      systemClock,
+      new AbortController().signal,
+    );
+    const owners = await readLiveOwners(live, mac, [{ kind: "Pod", namespace: "default", name: "web" }], () => false);
+    return owners.map(({ name, interface: nic, countsAsOwner }) => [name, nic, countsAsOwner]);
+  };
+  const [asks, has] = [
+    { name: "n", mac: TEXT },
+    { name: "default/n", interface: "net1", mac: TEXT },
+  ];
+  expect(await found(pod([asks], []))).toEqual([["web", "net1", true]]);
+  expect(await found(pod([asks], [has]))).toEqual([["web", "net1", true]]);
+  expect(await found(pod([], [has]))).toEqual([["web", "", false]]);
+  expect(await found(pod([], []))).toEqual([]);
+  expect(await found(pod([], [has], { status: { phase: "Succeeded" } }))).toEqual([]);
+  expect(await found(pod([], [{ ...has, default: true }]))).toEqual([]);
+  const others = Array.from({ length: 2 * MAX_INTERFACES }, () => ({ name: "n", mac: "02:00:00:00:00:02" }));
+  expect(await found(pod([], [...others.slice(1), has]))).toHaveLength(1);
+  expect(await found(pod([], [...others, has]))).toEqual([]);
 });
 
 it("never shares a read that has begun: the claim of who asks then may be newer", async () => {

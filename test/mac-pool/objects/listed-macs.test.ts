@@ -2,6 +2,7 @@ import { describe, expect, it } from "vitest";
 import { formatMac } from "../../../src/api/mac.ts";
 import { NETWORKS_ANNOTATION } from "../../../src/api/names.ts";
 import type { KubeObject } from "../../../src/kube/client/resource.ts";
+import { MAX_INTERFACES } from "../../../src/mac-pool/claims/limits.ts";
 import { instanceMacs, type ListedMac, machineMacs, podMacs } from "../../../src/mac-pool/objects/listed-macs.ts";
 
 const [A, B, C] = ["02:00:00:00:00:0a", "02:00:00:00:00:0b", "02:00:00:00:00:0c"];
@@ -96,5 +97,19 @@ describe("the addresses that an object has", () => {
     expect(short(podMacs(pod))).toEqual([`${A} Pod/p/uid-p net2`]);
     expect(podMacs(pod)[0]?.owner.network).toBe("multus lab/m");
     expect(podMacs({ ...pod, status: { phase: "Failed" } })).toEqual([]);
+  });
+
+  it("make a pod the owner of as many as an object may have, and keep the rest from others", () => {
+    const macAt = (number: number): string => `02:00:00:00:01:${number.toString(16).padStart(2, "0")}`;
+    const list = Array.from({ length: 100 }, (_, index) => ({
+      name: "n",
+      mac: macAt(2 * index),
+      "cni-args": { mac: macAt(2 * index + 1) },
+    }));
+    const annotations = { [NETWORKS_ANNOTATION]: JSON.stringify([{ name: "bare" }, ...list]) };
+    const listed = podMacs({ metadata: meta("p", { annotations }) });
+    expect(listed.map(({ mac }) => formatMac(mac))).toEqual(Array.from({ length: 200 }, (_, index) => macAt(index)));
+    expect(listed.findIndex(({ owner }) => !owner.countsAsOwner)).toBe(MAX_INTERFACES);
+    expect(listed.filter(({ owner }) => owner.countsAsOwner)).toHaveLength(MAX_INTERFACES);
   });
 });

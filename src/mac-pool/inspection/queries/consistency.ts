@@ -127,6 +127,9 @@ export class ConsistencyQuery {
       const message = `${at.mac} should have left its quarantine at ${status.until}.`;
       return { ...at, ...sinceOf(status.until), code: "QUARANTINE_OVERDUE", message, advice: ASK_THE_LEADER };
     }
+    // Multus has given it to its pod, which asks for it no more.
+    if (!this.#caches.isListed(mac) && status.owners.some((owner) => this.#caches.isAttached(mac, owner)))
+      return undefined;
     const { visible } = seen(scope, status.owners);
     const first = visible[0];
     const owner = namedOwner(first);

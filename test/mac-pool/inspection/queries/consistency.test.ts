@@ -1,5 +1,6 @@
 import { expect, it } from "vitest";
 import { formatMac, type Mac } from "../../../../src/api/mac.ts";
+import { NETWORK_STATUS_ANNOTATION, NETWORKS_ANNOTATION } from "../../../../src/api/names.ts";
 import { systemClock } from "../../../../src/kube/clock.ts";
 import { ManualClock } from "../../../kube/support/manual-clock.ts";
 import { claimOf, FIRST, InspectionFixture, owner } from "../inspection-fixture.ts";
@@ -48,4 +49,31 @@ it("calls a claim overdue when a leader that began to count late is overdue, and
     { code: "QUARANTINE_OVERDUE", mac: formatMac(mac(2)), since: due(121) },
     { code: "CLAIM_WAITS", mac: formatMac(mac(4)), since: due(181) },
   ]);
+});
+
+it("takes a claim for no leftover while multus says that its pod has the address", async () => {
+  const mac = (offset: number): Mac => (FIRST + offset) as Mac;
+  const claims = [1, 2].map((number) =>
+    claimOf(mac(number), [owner("mine", "web", { kind: "Pod", interface: "net1" })]),
+  );
+  const pod = (attached: readonly Mac[]) => ({
+    metadata: {
+      ...{ namespace: "mine", name: "web", uid: "web" },
+      annotations: {
+        [NETWORKS_ANNOTATION]: "other",
+        [NETWORK_STATUS_ANNOTATION]: JSON.stringify(attached.map((each) => ({ name: "n", mac: formatMac(each) }))),
+      },
+    },
+  });
+  await using fixture = await InspectionFixture.start({ claims, pods: [pod([mac(1), mac(2)])] });
+  const found = async () =>
+    (await fixture.inspector.consistency(undefined, ALL)).findings
+      .filter(({ mac: about }) => about !== undefined)
+      .map(({ code, mac: about }) => [code, about]);
+  expect(await found()).toEqual([]);
+  expect([1, 2].filter((number) => fixture.caches.index.pending.has(mac(number)))).toEqual([]);
+  await fixture.objects.tell("MODIFIED", "pods", pod([mac(2)]));
+  const isAttached = (number: number, name: string): boolean =>
+    fixture.caches.isAttached(mac(number), { kind: "Pod", namespace: "mine", name });
+  expect([isAttached(1, "web"), isAttached(2, "web"), isAttached(2, "other")]).toEqual([false, true, false]);
 });
