@@ -115,7 +115,7 @@ describe("a running pod whose networks are changed, on a real API server", { tim
   it("is held to every rule of a new pod: policy, limit of the namespace, and number of interfaces", async () => {
     const first = await create("greedy");
     await expect(ask("greedy", [first, ...victims(1)])).rejects.toThrow(
-      "explicitAddresses of MACPool tenant, which serves namespace tenant, is OwnPool.",
+      "which serves namespace tenant with explicitAddresses OwnPool.",
     );
     await expect(ask("greedy", victims(ASKED))).rejects.toThrow("has 700 interfaces. The maximum is 128");
     const bare = (from: number, count: number): Element[] =>
