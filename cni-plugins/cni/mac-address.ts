@@ -73,5 +73,5 @@ export function unicastFault(bytes: Uint8Array): string | undefined {
 
 function parseOctet(text: string): number | undefined {
   const octet = Number.parseInt(text, 16);
-  return octet.toString(16).padStart(2, "0") === text.toLowerCase() ? octet : undefined;
+  return octet >= 0 && octet.toString(16).padStart(2, "0") === text.toLowerCase() ? octet : undefined;
 }

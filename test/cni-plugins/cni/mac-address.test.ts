@@ -20,6 +20,8 @@ describe("a MAC address", () => {
     "2:5d:1c:0:0:a3",
     "02:5d-1c:00:00:a3",
     "0x:5d:1c:00:00:a3",
+    "-2:5d:1c:00:00:a3",
+    "+2:5d:1c:00:00:a3",
   ])("is not read from %j", (text) => {
     expect(parseMacAddress(text)).toBeUndefined();
   });
