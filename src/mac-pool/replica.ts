@@ -24,6 +24,7 @@ import { Adoption } from "./controllers/adoption.ts";
 import { ClaimController } from "./controllers/claim-controller.ts";
 import { CollisionController } from "./controllers/collision-controller.ts";
 import { FinalizerController } from "./controllers/finalizer-controller.ts";
+import { aborted } from "./controllers/following.ts";
 import { HostConflicts } from "./controllers/host-conflicts.ts";
 import { PoolStatusController } from "./controllers/pool-status.ts";
 import { SeenElsewhere } from "./controllers/seen-elsewhere.ts";
@@ -290,11 +291,4 @@ export class Replica {
     const reads = { namespaces, policyIn, ownersOf, hasReceived, macsOfMachine, networks };
     return { ledger, starts, index, ...reads, onUnjudged, log };
   }
-}
-
-function aborted(signal: AbortSignal): Promise<void> {
-  if (signal.aborted) return Promise.resolve();
-  return new Promise((resolve) => {
-    signal.addEventListener("abort", () => resolve(), { once: true });
-  });
 }

@@ -56,6 +56,11 @@ afterEach(async () => {
 
 const LINK = { event: "link", kind: "", master: 0, mac: "", permanentMac: undefined } as const;
 
+function addBridgeWithUplink(): void {
+  links.apply({ ...LINK, index: 3, name: "br1", kind: "bridge", mtu: 1500 });
+  links.apply({ ...LINK, index: 4, name: "eno2", master: 3, mtu: 1500, details: { carrier: true } });
+}
+
 /** Beyond the link with index 4. */
 function seeStations(seen: readonly { mac: number; age: number; flapAge?: number }[], more = 0): void {
   const stations = seen.map(({ mac, age, flapAge }) => ({ mac, port: 4, vlan: 0, age, flapAge }));
@@ -139,8 +144,7 @@ describe("the report of a node's addresses", () => {
 
   it("has the stations, and waits a minute with those that come and go, but not with one on both sides", async () => {
     publisher.nodeSeen("uid-1");
-    links.apply({ ...LINK, index: 3, name: "br1", kind: "bridge", mtu: 1500 });
-    links.apply({ ...LINK, index: 4, name: "eno2", master: 3, mtu: 1500, details: { carrier: true } });
+    addBridgeWithUplink();
     seeStations([{ mac: 0x0200_0000_0001, age: 0 }]);
     see("52:54:00:00:00:01");
     await vi.waitFor(() => expect(written).toHaveLength(1));
@@ -165,8 +169,7 @@ describe("the report of a node's addresses", () => {
 
   it("waits with stations for the next report where there are many, but not with one on both sides", async () => {
     publisher.nodeSeen("uid-1");
-    links.apply({ ...LINK, index: 3, name: "br1", kind: "bridge", mtu: 1500 });
-    links.apply({ ...LINK, index: 4, name: "eno2", master: 3, mtu: 1500, details: { carrier: true } });
+    addBridgeWithUplink();
     const many = Array.from({ length: 65 }, (_, number) => ({ mac: 0x0200_0000_0001 + number, age: 0 }));
     seeStations(many);
     see("52:54:00:00:00:01");
@@ -187,8 +190,7 @@ describe("the report of a node's addresses", () => {
 
   it("is not written for the time when a station was seen, nor for how many more there are", async () => {
     publisher.nodeSeen("uid-1");
-    links.apply({ ...LINK, index: 3, name: "br1", kind: "bridge", mtu: 1500 });
-    links.apply({ ...LINK, index: 4, name: "eno2", master: 3, mtu: 1500, details: { carrier: true } });
+    addBridgeWithUplink();
     seeStations([{ mac: 0x0200_0000_0001, age: 0 }]);
     see("52:54:00:00:00:01");
     await vi.waitFor(() => expect(written).toHaveLength(1));

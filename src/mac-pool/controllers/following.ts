@@ -1,4 +1,5 @@
 import type { KubeObject } from "../../kube/client/resource.ts";
+import type { Informer } from "../../kube/informer/informer.ts";
 import type { Caches } from "../cluster/caches.ts";
 
 /** How the leader's controllers follow the caches. */
@@ -18,6 +19,26 @@ export async function whileFollowing(
   } finally {
     for (const stop of stops) stop();
   }
+}
+
+/** Resolves when the signal has aborted. */
+export function aborted(signal: AbortSignal): Promise<void> {
+  if (signal.aborted) return Promise.resolve();
+  return new Promise((resolve) => {
+    signal.addEventListener("abort", () => resolve(), { once: true });
+  });
+}
+
+/** Calls `changed` for each object that comes or goes; for one that changes, as it was and as it is. */
+export function onEach<T extends KubeObject>(informer: Informer<T>, changed: (object: T) => void): () => void {
+  return informer.on({
+    add: changed,
+    update: (object, old) => {
+      changed(old);
+      changed(object);
+    },
+    delete: changed,
+  });
 }
 
 /**

@@ -11,7 +11,7 @@ import { describeObject, mayBe, type ObservedOwner } from "../claims/owner.ts";
 import type { Caches } from "../cluster/caches.ts";
 import { regardingOf } from "../objects/kinds.ts";
 import { distinctOwnersSeen, instanceMacs, type ListedMac, machineMacs, podMacs } from "../objects/listed-macs.ts";
-import { onManagementChange, whileFollowing } from "./following.ts";
+import { aborted, onEach, onManagementChange, whileFollowing } from "./following.ts";
 
 export const HOST_CONFLICT_EVENT = "MACHostConflict";
 
@@ -33,9 +33,6 @@ export class HostConflicts {
   /** Runs until the signal aborts. Can be run once. */
   async run(signal: AbortSignal): Promise<void> {
     const { claims, machines, instances, nodeMacs, pods, pools, index } = this.#caches;
-    const ended = new Promise<void>((resolve) => {
-      signal.addEventListener("abort", () => resolve(), { once: true });
-    });
     const claimChanged = ({ metadata: { name = "" } }: MACClaim): void => {
       const mac = macOfClaimName(name);
       if (mac !== undefined) this.#check(mac);
@@ -59,16 +56,9 @@ export class HostConflicts {
       this.#follow(machines, machineMacs),
       this.#follow(instances, instanceMacs),
       this.#follow(pods, (pod) => podMacs(pod)),
-      nodeMacs.on({
-        add: reportChanged,
-        update: (report, old) => {
-          reportChanged(old);
-          reportChanged(report);
-        },
-        delete: reportChanged,
-      }),
+      onEach(nodeMacs, reportChanged),
     ];
-    await whileFollowing(this.#caches, signal, stops, () => ended);
+    await whileFollowing(this.#caches, signal, stops, () => aborted(signal));
   }
 
   /** An owner may come long after its claim, and after other owners. */

@@ -8,7 +8,7 @@ import type { Caches, RunningAt } from "../cluster/caches.ts";
 import { BY_FLAPPING } from "../cluster/informers.ts";
 import { regardingOf } from "../objects/kinds.ts";
 import { macsOfRunningInstance, macsOfRunningPod, seatOf } from "../objects/running.ts";
-import { onManagementChange, whileFollowing } from "./following.ts";
+import { aborted, onEach, onManagementChange, whileFollowing } from "./following.ts";
 
 export const SEEN_ELSEWHERE_EVENT = "MACSeenElsewhere";
 
@@ -36,9 +36,6 @@ export class SeenElsewhere {
   async run(signal: AbortSignal): Promise<void> {
     const { caches, onCount } = this.#options;
     const { instances, pods, nodeMacs } = caches;
-    const ended = new Promise<void>((resolve) => {
-      signal.addEventListener("abort", () => resolve(), { once: true });
-    });
     const reportChanged = (report: NodeMACs): void => {
       for (const text of flappingMacs(report)) this.#check(text);
     };
@@ -49,19 +46,12 @@ export class SeenElsewhere {
       this.#follow(instances, macsOfRunningInstance),
       this.#follow(pods, macsOfRunningPod),
       onManagementChange(caches, all),
-      nodeMacs.on({
-        add: reportChanged,
-        update: (report, old) => {
-          reportChanged(old);
-          reportChanged(report);
-        },
-        delete: reportChanged,
-      }),
+      onEach(nodeMacs, reportChanged),
     ];
     try {
       await whileFollowing(caches, signal, stops, async () => {
         all();
-        await ended;
+        await aborted(signal);
       });
     } finally {
       this.#reported.clear();
@@ -70,18 +60,10 @@ export class SeenElsewhere {
   }
 
   #follow(informer: Informer<KubeObject>, macsOf: (object: KubeObject) => readonly string[]): () => void {
-    const changed = (object: KubeObject): void => {
+    return onEach(informer, (object) => {
       for (const text of macsOf(object)) {
         if (this.#options.caches.nodeMacs.byIndex(BY_FLAPPING, text).length > 0) this.#check(text);
       }
-    };
-    return informer.on({
-      add: changed,
-      update: (object, old) => {
-        changed(old);
-        changed(object);
-      },
-      delete: changed,
     });
   }
 

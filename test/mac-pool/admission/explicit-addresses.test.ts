@@ -9,7 +9,7 @@ import type { PoolIndex } from "../../../src/mac-pool/pools/pool-index.ts";
 import { Segments } from "../../../src/mac-pool/pools/segments.ts";
 import { MemoryClaimStore } from "../memory-claim-store.ts";
 import { poolSettings } from "../pool-settings.ts";
-import { mac, macsOf, replica, request } from "./ledger-fixture.ts";
+import { mac, macsOf, replica, request, seen } from "./ledger-fixture.ts";
 import { review, reviewParts, vm } from "./review-fixture.ts";
 
 /** Of the pool `default`, of another one, of both, and of none. */
@@ -34,16 +34,6 @@ function fixture(
   if (explicitAddresses !== undefined) setPolicy(explicitAddresses);
   return { store, ledger, index, setPolicy };
 }
-
-const seen = (more: Partial<ObservedOwner>): ObservedOwner => ({
-  kind: "VirtualMachine",
-  namespace: "default",
-  name: "web",
-  uid: "u1",
-  interface: "i0",
-  countsAsOwner: true,
-  ...more,
-});
 
 const updateOf = (asked: ClaimRequest): ClaimRequest => ({ ...asked, ref: { ...asked.ref, uid: "u1" } });
 

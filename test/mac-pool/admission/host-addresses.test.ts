@@ -8,7 +8,7 @@ import type { ObservedOwner } from "../../../src/mac-pool/claims/owner.ts";
 import type { PoolIndex } from "../../../src/mac-pool/pools/pool-index.ts";
 import { owner } from "../claims/lifecycle-fixture.ts";
 import { MemoryClaimStore } from "../memory-claim-store.ts";
-import { mac, macsOf, replica, request } from "./ledger-fixture.ts";
+import { mac, macsOf, replica, request, seen } from "./ledger-fixture.ts";
 
 const HOST = mac(3);
 const REFUSAL =
@@ -40,16 +40,6 @@ const updateOf = (index: PoolIndex, uid: string): ClaimRequest => {
   const asked = request(index, "web", [HOST]);
   return { ...asked, ref: { ...asked.ref, uid } };
 };
-
-const seen = (more: Partial<ObservedOwner>): ObservedOwner => ({
-  kind: "VirtualMachine",
-  namespace: "default",
-  name: "web",
-  uid: "u1",
-  interface: "i0",
-  countsAsOwner: true,
-  ...more,
-});
 
 describe("an object that asks for the address of a node", () => {
   it.each([true, false])("is refused with both names where the policy says so, dry run or not (%s)", async (dryRun) => {

@@ -74,5 +74,16 @@ export function request(
   };
 }
 
+/** An object that lists an address. */
+export const seen = (more: Partial<ObservedOwner>): ObservedOwner => ({
+  kind: "VirtualMachine",
+  namespace: "default",
+  name: "web",
+  uid: "u1",
+  interface: "i0",
+  countsAsOwner: true,
+  ...more,
+});
+
 export const macsOf = (result: ClaimResult): string[] =>
   result.ok ? result.macs.map(formatMac) : [result.refusal.code];
