@@ -18,6 +18,21 @@ export interface Seat {
   readonly sinceMs: number;
 }
 
+interface SeatFacts {
+  /** Undefined or empty where nobody says it. */
+  readonly node: string | undefined;
+  readonly created: string | undefined;
+  /** End of the last live migration: empty while it lasts, undefined where there was none. */
+  readonly migrated: string | undefined;
+}
+
+/** Undefined while the object migrates, or where nobody says where it runs. */
+export function seatOf({ node, created, migrated }: SeatFacts): Seat | undefined {
+  const migratedMs = Date.parse(migrated ?? "");
+  if (node === undefined || node === "" || (migrated !== undefined && Number.isNaN(migratedMs))) return undefined;
+  return { node, sinceMs: Math.max(Date.parse(created ?? "") || 0, migratedMs || 0) };
+}
+
 export interface Flap {
   readonly node: string;
   readonly station: NodeStation;

@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { type Mac, parseMac } from "../../src/api/mac.ts";
 import type { NodeMACs, NodeStation } from "../../src/api/node-macs.ts";
 import { flappingMacs, flapsOf, isElsewhere, seenElsewhere } from "../../src/api/seen-elsewhere.ts";
-import { seatOf } from "../../src/mac-pool/objects/running.ts";
+import { seatOfObject } from "../../src/mac-pool/objects/running.ts";
 
 const TEXT = "02:5d:1c:00:00:a3";
 const MAC = parseMac(TEXT) as Mac;
@@ -28,7 +28,7 @@ const instance = (status: object) => ({ metadata: { name: "web", creationTimesta
 describe("an address that is used outside of the cluster", () => {
   const flap = (seconds: number, node = "node-a") => ({ node, station: station({ lastFlap: at(seconds) }) });
   const runsOn = (node: string, migrationState?: object) =>
-    seatOf(instance({ nodeName: node, ...(migrationState && { migrationState }) }));
+    seatOfObject(instance({ nodeName: node, ...(migrationState && { migrationState }) }));
 
   it("is one that the node of its object has found on both sides a minute after the object came", () => {
     expect(isElsewhere(runsOn("node-a"), flap(61))).toBe(true);
@@ -51,12 +51,12 @@ describe("an address that is used outside of the cluster", () => {
   });
 
   it("is none of an object that runs nowhere yet", () => {
-    expect(isElsewhere(seatOf(instance({})), flap(600))).toBe(false);
+    expect(isElsewhere(seatOfObject(instance({})), flap(600))).toBe(false);
   });
 
   it("is found for a pod too", () => {
     const pod = { metadata: { name: "web", creationTimestamp: at(0) }, spec: { nodeName: "node-a" } };
-    expect(isElsewhere(seatOf(pod), flap(61))).toBe(true);
+    expect(isElsewhere(seatOfObject(pod), flap(61))).toBe(true);
   });
 
   it("is told with uplink, bridge, node, VLAN and time", () => {

@@ -4,7 +4,14 @@
  */
 import { addressesIn, describeHosts, HOST_CONFLICT_ADVICE } from "../../api/host-interfaces.ts";
 import { parseMac } from "../../api/mac.ts";
-import { describeSeenElsewhere, flapsOf, isElsewhere, SEEN_ELSEWHERE_ADVICE } from "../../api/seen-elsewhere.ts";
+import {
+  describeSeenElsewhere,
+  flapsOf,
+  isElsewhere,
+  SEEN_ELSEWHERE_ADVICE,
+  type Seat,
+  seatOf,
+} from "../../api/seen-elsewhere.ts";
 import type { Step } from "../../api/way.ts";
 import type { KnownHistory } from "../backends/pool-backend.ts";
 import { lintNetworks, type Network } from "../networks.ts";
@@ -12,7 +19,6 @@ import type { WayFacts, WayInterface } from "./facts.ts";
 import { kernelSteps } from "./kernel-steps.ts";
 import { type NetworkOnBridge, onBridge } from "./network-on-bridge.ts";
 import { attached, isFinished, scheduled } from "./pod-steps.ts";
-import { seatOf } from "./seat.ts";
 import { named, ok, quoted, unknown, wrong } from "./step.ts";
 
 export function wayOf(facts: WayFacts, nic: WayInterface): readonly Step[] {
@@ -141,8 +147,21 @@ function seenBeyondUplink(facts: WayFacts, text: string): Step | undefined {
   const mac = parseMac(text);
   const reports = ("value" in facts.reports ? facts.reports.value : undefined) ?? [];
   if (mac === undefined) return undefined;
-  const flap = flapsOf(mac, reports).find((one) => isElsewhere(seatOf(facts), one));
+  const seat = seatIn(facts);
+  const flap = flapsOf(mac, reports).find((one) => isElsewhere(seat, one));
   return flap && wrong("alone", describeSeenElsewhere(mac, flap), SEEN_ELSEWHERE_ADVICE);
+}
+
+/** Undefined while the object migrates, or where the user does not see it. */
+function seatIn({ owner, instance, pod }: WayFacts): Seat | undefined {
+  if (owner.kind === "Pod") {
+    const { metadata, spec } = ("value" in pod ? pod.value : undefined) ?? {};
+    return seatOf({ node: spec?.nodeName, created: metadata?.creationTimestamp, migrated: undefined });
+  }
+  const { metadata, status } = (instance !== undefined && "value" in instance ? instance.value : undefined) ?? {};
+  const migration = status?.migrationState;
+  const migrated = migration && (migration.endTimestamp ?? "");
+  return seatOf({ node: status?.nodeName, created: metadata?.creationTimestamp, migrated });
 }
 
 function aloneInCluster(facts: WayFacts, mac: string, name: string): Step {

@@ -7,7 +7,7 @@ import type { Informer } from "../../kube/informer/informer.ts";
 import type { Caches, RunningAt } from "../cluster/caches.ts";
 import { BY_FLAPPING } from "../cluster/informers.ts";
 import { regardingOf } from "../objects/kinds.ts";
-import { macsOfRunningInstance, macsOfRunningPod, seatOf } from "../objects/running.ts";
+import { macsOfRunningInstance, macsOfRunningPod, seatOfObject } from "../objects/running.ts";
 import { aborted, onEach, onManagementChange, whileFollowing } from "./following.ts";
 
 export const SEEN_ELSEWHERE_EVENT = "MACSeenElsewhere";
@@ -97,7 +97,7 @@ function affectedBy(
   if (flaps.length === 0) return [];
   return caches.running(mac).flatMap((object) => {
     const stored = (object.kind === "Pod" ? pods : instances).get(`${object.namespace}/${object.name}`);
-    const seat = stored && seatOf(stored);
+    const seat = stored && seatOfObject(stored);
     const flap = flaps.find((one) => isElsewhere(seat, one));
     return flap === undefined ? [] : [{ object, flap }];
   });

@@ -1,6 +1,6 @@
 import { formatMac, type Mac, parseMac } from "../../api/mac.ts";
 import { NETWORK_STATUS_ANNOTATION } from "../../api/names.ts";
-import type { Seat } from "../../api/seen-elsewhere.ts";
+import { type Seat, seatOf } from "../../api/seen-elsewhere.ts";
 import type { KubeObject } from "../../kube/client/resource.ts";
 import { at, listAt, textAt } from "../../kube/json-path.ts";
 import type { RunningObject } from "../claims/collision.ts";
@@ -64,13 +64,13 @@ export function runningPod(pod: KubeObject): RunningObject {
 }
 
 /** Where an object runs, since when. Undefined while it migrates, or where nobody says it. */
-export function seatOf(object: KubeObject): Seat | undefined {
-  const node = textAt(object, "status", "nodeName") || textAt(object, "spec", "nodeName");
+export function seatOfObject(object: KubeObject): Seat | undefined {
   const migration = at(object, "status", "migrationState");
-  const endedMs = Date.parse(textAt(migration, "endTimestamp"));
-  if (node === "" || (migration !== undefined && Number.isNaN(endedMs))) return undefined;
-  const madeMs = Date.parse(object.metadata.creationTimestamp ?? "");
-  return { node, sinceMs: Math.max(madeMs || 0, endedMs || 0) };
+  return seatOf({
+    node: textAt(object, "status", "nodeName") || textAt(object, "spec", "nodeName"),
+    created: object.metadata.creationTimestamp,
+    migrated: migration === undefined ? undefined : textAt(migration, "endTimestamp"),
+  });
 }
 
 function identity({ metadata: { namespace = "", name = "", uid = "" } }: KubeObject) {
