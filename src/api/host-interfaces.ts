@@ -8,6 +8,9 @@ import { MAX_STATIONS } from "./node-state.ts";
 /** Interfaces that a text names; each node of a cluster can have one. */
 const MAX_NAMED = 3;
 
+/** Who has an address on the wire that no object and no node of the cluster has. */
+export const STATION = "station outside the cluster";
+
 /** What to do about an address that an object and a node have. */
 export const HOST_CONFLICT_ADVICE = "They disturb each other on the same network. Give one of them another address.";
 

@@ -33,9 +33,45 @@ export function seatOf({ node, created, migrated }: SeatFacts): Seat | undefined
   return { node, sinceMs: Math.max(Date.parse(created ?? "") || 0, migratedMs || 0) };
 }
 
+/** The same of a VMI as the API server tells it. */
+export function seatOfInstance(vmi: SeatedInstance | undefined): Seat | undefined {
+  const migration = vmi?.status?.migrationState;
+  return seatOf({
+    node: vmi?.status?.nodeName,
+    created: vmi?.metadata.creationTimestamp,
+    migrated: migration && (migration.endTimestamp ?? ""),
+  });
+}
+
+export function seatOfPod(pod: SeatedPod | undefined): Seat | undefined {
+  return seatOf({ node: pod?.spec?.nodeName, created: pod?.metadata.creationTimestamp, migrated: undefined });
+}
+
+interface Created {
+  readonly metadata: { readonly creationTimestamp?: string | undefined };
+}
+
+interface SeatedInstance extends Created {
+  readonly status?: { readonly nodeName?: string; readonly migrationState?: { readonly endTimestamp?: string } };
+}
+
+interface SeatedPod extends Created {
+  readonly spec?: { readonly nodeName?: string };
+}
+
 export interface Flap {
   readonly node: string;
-  readonly station: NodeStation;
+  readonly station: Omit<NodeStation, "mac">;
+}
+
+/** Where a station is: what a reader is told of it. */
+export function placeOfStation({ node, station }: Flap): { readonly node: string } & Flap["station"] {
+  const { bridge, uplink, vlan, lastSeen, lastFlap } = station;
+  return {
+    ...{ node, bridge, uplink, lastSeen },
+    ...(vlan === undefined ? {} : { vlan }),
+    ...(lastFlap === undefined ? {} : { lastFlap }),
+  };
 }
 
 /** Addresses that the node has found on both sides of an uplink. */

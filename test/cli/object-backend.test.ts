@@ -150,6 +150,30 @@ SERVICE_AWAY
     expect((await say(forbidden, "find", "web")).stdout).toContain(`Whether a node has ${FIRST} is not known`);
   });
 
+  it("find a station outside the cluster that has the address of a VM, on the VM's own node", async () => {
+    const lastSeen = "2026-11-21T10:00:00Z";
+    const station = { mac: FIRST, bridge: "br1", uplink: "eno2", lastSeen, lastFlap: lastSeen };
+    const hosts = ["node-a", "node-b"].map((name) => ({ ...reportOf(name, []), stations: [station] }));
+    const vmi = (status: object) => ({ metadata: { creationTimestamp: "2026-11-21T09:00:00Z" }, status });
+    const collisions = async (status: object, reports: Script["hosts"] = hosts) => {
+      const other: Script["other"] = (path) =>
+        path.endsWith("/virtualmachineinstances/web") ? { body: vmi(status) } : undefined;
+      return say({ ...away, hosts: reports, claims: [CLAIM], other }, "collisions", "-A", "-o", "json");
+    };
+    const { exitCode, stdout } = await collisions({ nodeName: "node-a" });
+    expect(exitCode).toBe(1);
+    expect(JSON.parse(stdout).items).toMatchObject([
+      {
+        mac: FIRST,
+        parties: [{ kind: "VirtualMachine", namespace: "default", name: "web" }],
+        stations: [{ node: "node-a", bridge: "br1", uplink: "eno2", lastSeen, lastFlap: lastSeen }],
+      },
+    ]);
+    const migrating = { nodeName: "node-a", migrationState: {} };
+    expect((await collisions(migrating)).exitCode).toBe(0);
+    expect((await collisions({ nodeName: "node-a" }, status(403, "no", "Forbidden"))).exitCode).toBe(0);
+  });
+
   it("count conflicts with nodes as a problem of the pool, unless its policy is that they may be", async () => {
     const pool = (hostAddressPolicy: string) => ({
       ...POOL,

@@ -75,7 +75,7 @@ describe("kubectl macpool through the API server's proxy", () => {
     }
     expect(await macpool("collisions", "-A")).toMatchObject({
       code: 0,
-      stderr: "No address is used by several running objects in the cluster.\n",
+      stderr: "No running object in the cluster shares its address.\n",
     });
     expect((await macpool("doctor")).stdout).toMatch(/leader +one/);
   });

@@ -5,7 +5,7 @@ import {
   type HostInterface,
 } from "../../api/host-interfaces.ts";
 import { type Mac, parseMac } from "../../api/mac.ts";
-import { type ClaimOwner, distinctOwners, isNamesake, type MACClaim } from "../../api/mac-claim.ts";
+import { type ClaimOwner, isNamesake, type MACClaim } from "../../api/mac-claim.ts";
 import type { MACPool } from "../../api/mac-pool.ts";
 import type {
   CollisionView,
@@ -18,6 +18,8 @@ import type {
 import type { Segments } from "../../mac-pool/pools/segments.ts";
 import { CliError } from "../faults.ts";
 import { KnownClaims } from "./known-claims.ts";
+import { collisionsOf } from "./object-collisions.ts";
+import { placed, placeView } from "./object-places.ts";
 import { claimView, mapView, ownersOf, phaseOf, poolView, segmentsOf } from "./object-views.ts";
 import { plain } from "./plain-text.ts";
 import {
@@ -25,7 +27,6 @@ import {
   type KnownClaim,
   type KnownConsistency,
   type KnownHistory,
-  type KnownOwner,
   type ListedClaim,
   type MapSection,
   NeedsService,
@@ -35,7 +36,7 @@ import {
   type ServiceUnavailable,
   type UnclaimedAddress,
 } from "./pool-backend.ts";
-import type { Place, PoolObjects } from "./pool-objects.ts";
+import type { PoolObjects } from "./pool-objects.ts";
 
 const UNKNOWN = "Claims without owners, owners without claims and what waits are not known.";
 const UNKNOWN_HOSTS = "Neither is which objects have the address of a node: you may not read NodeMACs.";
@@ -44,7 +45,6 @@ const NO_POOL: Finding = {
   message: "There is no MACPool.",
   advice: "Set kubeMacPool in NetworkAddonsConfig cluster.",
 };
-const SHARED_ADVICE = "Stop all but one of them, or change their addresses.";
 
 const NETWORKS =
   "where a network works and who is on it (of a file, kubectl macpool lint -f FILE --nodes says what is wrong without it)";
@@ -84,7 +84,7 @@ export class ObjectBackend implements PoolBackend {
     const [pools, hosts, owners] = await Promise.all([
       this.#objects.pools(),
       this.#objects.hosts(),
-      this.#placed(ownersOf(claim)),
+      placed(this.#objects, ownersOf(claim)),
     ]);
     return plain({ ...viewOf(claim, pools.map(segmentsOf)), owners, ...hostAddressAt(mac, hosts) });
   }
@@ -129,25 +129,8 @@ export class ObjectBackend implements PoolBackend {
     });
   }
 
-  /** Addresses with several owners. The node of an owner is left out where the user may not read it. */
-  async collisions(namespace?: string): Promise<ListView<CollisionView>> {
-    const items: CollisionView[] = [];
-    for (const claim of await this.#objects.claims()) {
-      const owners = distinctOwners(ownersOf(claim));
-      if (owners.length < 2 || !(namespace === undefined || owners.some((one) => one.namespace === namespace)))
-        continue;
-      const parties = (await this.#placed(owners)).map((owner) => ({
-        kind: owner.kind,
-        namespace: owner.namespace,
-        name: owner.name ?? `${owner.generateName ?? ""}*`,
-        interface: owner.interface,
-        since: owner.since,
-        ...(owner.network === undefined ? {} : { network: owner.network }),
-        ...(owner.node ? { node: owner.node } : {}),
-      }));
-      items.push(plain({ mac: claim.spec.mac, parties, elsewhere: 0, advice: SHARED_ADVICE }));
-    }
-    return { items, total: items.length };
+  collisions(namespace?: string): Promise<ListView<CollisionView>> {
+    return collisionsOf(this.#objects, namespace);
   }
 
   async denials(): Promise<never> {
@@ -187,9 +170,10 @@ export class ObjectBackend implements PoolBackend {
       { code: "SERVICE_AWAY", message: `The MAC pool's service can't be asked: ${reason}. ${unknown}`, advice },
       ...(pools?.length === 0 ? [NO_POOL] : []),
       ...(pools ?? []).flatMap(findingOf),
-      ...shared.map(({ mac, parties, advice }): Finding => {
+      ...shared.flatMap(({ mac, parties, advice }): Finding[] => {
+        if (parties.length < 2) return [];
         const names = parties.map(({ kind, namespace, name }) => `${kind} ${namespace}/${name}`).join(" and ");
-        return { code: "SHARED_ADDRESS", mac, message: `${names} have one address.`, advice };
+        return [{ code: "SHARED_ADDRESS", mac, message: `${names} have one address.`, advice }];
       }),
       ...(hosts === undefined ? [] : await this.#hostConflicts(hosts, namespace)),
     ];
@@ -235,10 +219,6 @@ export class ObjectBackend implements PoolBackend {
       return [plain({ ...found, owner: { kind, namespace: owner.namespace, name } })];
     });
   }
-
-  async #placed(owners: readonly ClaimOwner[]): Promise<readonly KnownOwner[]> {
-    return Promise.all(owners.map(async (owner) => ({ ...owner, ...placeView(await this.#objects.place(owner)) })));
-  }
 }
 
 type Hosts = ReadonlyMap<Mac, readonly HostInterface[]>;
@@ -247,10 +227,6 @@ function hostAddressAt(mac: Mac | undefined, hosts: Hosts | undefined): Pick<Kno
   if (hosts === undefined) return { hostAddress: null };
   const found = mac === undefined ? undefined : hosts.get(mac);
   return found === undefined ? {} : { hostAddress: describeHosts(found) };
-}
-
-function placeView(place: Place | null | undefined): Pick<KnownOwner, "node" | "pod" | "notRunningYet"> {
-  return place === null ? { node: null } : { ...place };
 }
 
 function viewOf(claim: MACClaim, pools: readonly Segments[]): ListedClaim {

@@ -5,6 +5,7 @@ import type { ClaimOwner, MACClaim } from "../../api/mac-claim.ts";
 import type { MACPool } from "../../api/mac-pool.ts";
 import { LAUNCHER_SELECTOR } from "../../api/names.ts";
 import type { NodeMACs } from "../../api/node-macs.ts";
+import { type Seat, seatOfInstance, seatOfPod } from "../../api/seen-elsewhere.ts";
 import { isStartingPhase } from "../../api/starting-phase.ts";
 import { ConnectionError, isForbidden, isGone, isNotFound } from "../../kube/client/api-error.ts";
 import type { Pod } from "../../kube/client/built-in-kinds.ts";
@@ -23,7 +24,13 @@ const OWNERS: Readonly<Record<OwnerRef["kind"], Resource>> = {
   Pod: RESOURCES.pods,
 };
 
-type Instance = KubeObject & { readonly status?: { readonly nodeName?: string; readonly phase?: string } };
+type Instance = KubeObject & {
+  readonly status?: {
+    readonly nodeName?: string;
+    readonly phase?: string;
+    readonly migrationState?: { readonly endTimestamp?: string };
+  };
+};
 
 export interface Place {
   readonly node: string;
@@ -40,7 +47,7 @@ export class PoolObjects {
   readonly #client: KubeClient;
   readonly #options: { readonly managedFields: false; readonly timeoutMs: number };
   readonly #onRead: () => void;
-  #hosts: Promise<ReadonlyMap<Mac, readonly HostInterface[]> | undefined> | undefined;
+  #reports: Promise<readonly NodeMACs[] | undefined> | undefined;
 
   /** `timeoutMs`: of each answer. `onRead` is called before each read of claims and pools. */
   constructor(client: KubeClient, timeoutMs: number, onRead: () => void) {
@@ -78,17 +85,18 @@ export class PoolObjects {
     return (await readable(this.pools())) ?? [];
   }
 
-  /** The interfaces of nodes by their addresses, read once; undefined when the user may not see them. */
-  hosts(): Promise<ReadonlyMap<Mac, readonly HostInterface[]> | undefined> {
-    this.#hosts ??= this.#readHosts();
-    return this.#hosts;
+  /** What nodes report, read once; undefined when the user may not see it. */
+  reports(): Promise<readonly NodeMACs[] | undefined> {
+    this.#reports ??= readable(this.#client.list(NODE_REPORTS, this.#options)).then((list) => list?.items);
+    return this.#reports;
   }
 
-  async #readHosts(): Promise<ReadonlyMap<Mac, readonly HostInterface[]> | undefined> {
-    const reports = await readable(this.#client.list(NODE_REPORTS, this.#options));
-    if (!reports) return undefined;
+  /** The interfaces of nodes by their addresses; undefined when the user may not see them. */
+  async hosts(): Promise<ReadonlyMap<Mac, readonly HostInterface[]> | undefined> {
+    const reports = await this.reports();
+    if (reports === undefined) return undefined;
     const found = new Map<Mac, HostInterface[]>();
-    for (const report of reports.items) {
+    for (const report of reports) {
       const { name: node = "" } = report.metadata;
       for (const [mac, name] of addressesIn(report)) {
         const others = found.get(mac) ?? [];
@@ -133,6 +141,16 @@ export class PoolObjects {
     } catch (error) {
       if (!signal.aborted && !isGone(error) && !(error instanceof ConnectionError)) throw error;
     }
+  }
+
+  /** Where an owner runs since when; undefined also where the user may not see it. */
+  async seat({ kind, namespace, name }: Pick<ClaimOwner, "kind" | "namespace" | "name">): Promise<Seat | undefined> {
+    if (name === undefined) return undefined;
+    const key = { name, namespace };
+    if (kind === "Pod") {
+      return seatOfPod((await readable(this.#client.get(RESOURCES.pods, key, this.#options))) ?? undefined);
+    }
+    return seatOfInstance((await readable(this.#client.get(INSTANCES, key, this.#options))) ?? undefined);
   }
 
   /** Where an owner runs; undefined when it does not run, null when the user may not see it. */

@@ -1,4 +1,8 @@
-import type { CollisionView } from "../../mac-pool/inspection/rest/views.ts";
+import { STATION } from "../../api/host-interfaces.ts";
+import { type Mac, parseMac } from "../../api/mac.ts";
+import type { OwnerKind } from "../../api/mac-claim.ts";
+import { describeSeenElsewhere } from "../../api/seen-elsewhere.ts";
+import type { CollisionView, StationView } from "../../mac-pool/inspection/rest/views.ts";
 import { describeOwner, hiddenText, shortKind } from "../claim-text.ts";
 import { compareRanges, type SharedAddress, sharedAddresses } from "../cluster-comparison.ts";
 import type { CommandInput, CommandResult, CommandSpec } from "../command.ts";
@@ -31,6 +35,8 @@ interface Row<T> {
   readonly party: T;
 }
 
+type Party = Omit<CollisionView["parties"][number], "kind"> & { readonly kind?: OwnerKind };
+
 async function inCluster({ line, namespace: chosen, ask, terminal, nowMs }: CommandInput): Promise<CommandResult> {
   const namespace = await chosen();
   const list = await ask((backend) => backend.collisions(namespace));
@@ -39,15 +45,14 @@ async function inCluster({ line, namespace: chosen, ask, terminal, nowMs }: Comm
   if (formatted !== undefined) return { stdout: formatted, exitCode };
   if (list.items.length === 0) {
     const where = namespace === undefined ? "in the cluster" : `in namespace ${namespace}`;
-    return { stdout: "", stderr: `No address is used by several running objects ${where}.`, exitCode };
+    return { stdout: "", stderr: `No running object ${where} shares its address.`, exitCode };
   }
-  type Party = CollisionView["parties"][number];
   const columns: Column<Row<Party>>[] = [
     { header: "MAC", cell: ({ mac }) => mac },
     {
       header: "OWNER",
-      cell: ({ party: { kind, namespace, name } }) => `${kind}/${namespace}/${name}`,
-      short: ({ party: { kind, namespace, name } }) => `${shortKind(kind)}/${namespace}/${name}`,
+      cell: ({ party }) => ownerOf(party, (kind) => kind),
+      short: ({ party }) => ownerOf(party, shortKind),
       cut: true,
     },
     { header: "INTERFACE", cell: ({ party }) => party.interface ?? "", drop: 2 },
@@ -59,13 +64,30 @@ async function inCluster({ line, namespace: chosen, ask, terminal, nowMs }: Comm
       drop: 1,
     },
   ];
-  const rows = list.items.flatMap(({ mac, parties }) => parties.map((party) => ({ mac, party })));
+  const rows = list.items.flatMap(({ mac, parties, stations = [] }) =>
+    [...parties, ...stations.map(stationParty)].map((party: Party) => ({ mac, party })),
+  );
   const table = formatTable(columns, rows, tableOptions(line.options, terminal));
   const hidden = list.items
     .filter(({ elsewhere }) => elsewhere > 0)
     .map(({ mac, elsewhere }) => `${mac} is also used by ${hiddenText(elsewhere)}.\n`);
+  const sightings = list.items.flatMap(({ mac, stations = [] }) =>
+    stations.map(({ node, ...station }) =>
+      wrapped(terminal, `${describeSeenElsewhere(parseMac(mac) as Mac, { node, station })}.`, 0),
+    ),
+  );
   const advice = [...new Set(list.items.map((one) => one.advice))].map((text) => wrapped(terminal, text, 0));
-  return { stdout: [table, "\n", ...hidden, ...advice].join(""), exitCode };
+  return { stdout: [table, "\n", ...sightings, ...hidden, ...advice].join(""), exitCode };
+}
+
+function ownerOf({ kind, namespace, name }: Party, kindText: (kind: OwnerKind) => string): string {
+  return kind === undefined ? name : `${kindText(kind)}/${namespace}/${name}`;
+}
+
+/** A station has no interface and no network of ours: the table has its uplink, and its bridge with the VLAN. */
+function stationParty({ node, bridge, uplink, vlan }: StationView): Party {
+  const network = vlan === undefined ? bridge : `${bridge} VLAN ${vlan}`;
+  return { namespace: "", name: STATION, interface: uplink, network, node };
 }
 
 async function betweenClusters(contexts: readonly string[], input: CommandInput): Promise<CommandResult> {

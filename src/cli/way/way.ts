@@ -6,11 +6,13 @@ import { addressesIn, describeHosts, HOST_CONFLICT_ADVICE } from "../../api/host
 import { parseMac } from "../../api/mac.ts";
 import {
   describeSeenElsewhere,
+  type Flap,
   flapsOf,
   isElsewhere,
   SEEN_ELSEWHERE_ADVICE,
   type Seat,
-  seatOf,
+  seatOfInstance,
+  seatOfPod,
 } from "../../api/seen-elsewhere.ts";
 import type { Step } from "../../api/way.ts";
 import type { KnownHistory } from "../backends/pool-backend.ts";
@@ -147,21 +149,22 @@ function seenBeyondUplink(facts: WayFacts, text: string): Step | undefined {
   const mac = parseMac(text);
   const reports = ("value" in facts.reports ? facts.reports.value : undefined) ?? [];
   if (mac === undefined) return undefined;
-  const seat = seatIn(facts);
-  const flap = flapsOf(mac, reports).find((one) => isElsewhere(seat, one));
+  const flap = flapToldBy(facts, text) ?? flapsOf(mac, reports).find((one) => isElsewhere(seatOfOwner(facts), one));
   return flap && wrong("alone", describeSeenElsewhere(mac, flap), SEEN_ELSEWHERE_ADVICE);
 }
 
+/** What the pool says. A user who may not read NodeMACs knows it from there alone. */
+function flapToldBy(facts: WayFacts, mac: string): Flap | undefined {
+  const collisions = ("value" in facts.collisions ? facts.collisions.value : undefined) ?? [];
+  const stations = collisions.find((one) => one.mac === mac)?.stations ?? [];
+  const told = stations.find(({ node }) => node === nodeOf(facts));
+  return told && { node: told.node, station: told };
+}
+
 /** Undefined while the object migrates, or where the user does not see it. */
-function seatIn({ owner, instance, pod }: WayFacts): Seat | undefined {
-  if (owner.kind === "Pod") {
-    const { metadata, spec } = ("value" in pod ? pod.value : undefined) ?? {};
-    return seatOf({ node: spec?.nodeName, created: metadata?.creationTimestamp, migrated: undefined });
-  }
-  const { metadata, status } = (instance !== undefined && "value" in instance ? instance.value : undefined) ?? {};
-  const migration = status?.migrationState;
-  const migrated = migration && (migration.endTimestamp ?? "");
-  return seatOf({ node: status?.nodeName, created: metadata?.creationTimestamp, migrated });
+function seatOfOwner({ owner, instance, pod }: WayFacts): Seat | undefined {
+  if (owner.kind === "Pod") return seatOfPod("value" in pod ? pod.value : undefined);
+  return seatOfInstance(instance !== undefined && "value" in instance ? instance.value : undefined);
 }
 
 function aloneInCluster(facts: WayFacts, mac: string, name: string): Step {

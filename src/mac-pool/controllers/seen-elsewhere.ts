@@ -87,11 +87,16 @@ export class SeenElsewhere {
   }
 }
 
-/** Running objects whose address is used beyond an uplink of their node too, and what that node says. */
-function affectedBy(
+/** A running object whose address is used beyond an uplink of its node too, and what that node says. */
+export interface Affected {
+  readonly object: RunningAt;
+  readonly flap: Flap;
+}
+
+export function affectedBy(
   mac: Mac,
   caches: Pick<Caches, "instances" | "pods" | "nodeMacs" | "running">,
-): { readonly object: RunningAt; readonly flap: Flap }[] {
+): readonly Affected[] {
   const { instances, pods, nodeMacs } = caches;
   const flaps = flapsOf(mac, nodeMacs.byIndex(BY_FLAPPING, formatMac(mac)));
   if (flaps.length === 0) return [];

@@ -1,3 +1,4 @@
+import { STATION } from "../../api/host-interfaces.ts";
 import type { CollisionView } from "../../mac-pool/inspection/rest/views.ts";
 import { collisionList, collisions } from "../live-lists.ts";
 import { Empty } from "../parts/empty.tsx";
@@ -13,7 +14,8 @@ export function CollisionsView() {
   return (
     <>
       <p class="lead">
-        Several running objects have the same address. Their networks can deliver frames to the wrong one.
+        Several running objects have the same address, or a station outside the cluster has it too. Their networks can
+        deliver frames to the wrong one.
       </p>
       <ProblemNotice problem={collisionList.problem} isStale={shown !== undefined} />
       <Portion items={shown}>{(first) => <CollisionTable collisions={first} />}</Portion>
@@ -31,10 +33,15 @@ export function CollisionsView() {
 
 const COLUMNS = ["mac", "kind", "namespace", "name", "interface", "network", "node", "since", "advice"];
 
-function rowsOf({ mac, parties, advice }: CollisionView): string[][] {
-  return parties.map(({ kind, namespace, name, interface: nic = "", network = "", node = "", since = "" }) => [
-    ...[mac, kind, namespace, name, nic, network, node, since, advice],
-  ]);
+function rowsOf({ mac, parties, stations = [], advice }: CollisionView): string[][] {
+  return [
+    ...parties.map(({ kind, namespace, name, interface: nic = "", network = "", node = "", since = "" }) => [
+      ...[mac, kind, namespace, name, nic, network, node, since, advice],
+    ]),
+    ...stations.map(({ node, bridge, uplink, vlan }) => [
+      ...[mac, STATION, "", "", uplink, vlan === undefined ? bridge : `${bridge} VLAN ${vlan}`, node, "", advice],
+    ]),
+  ];
 }
 
 export function CollisionTable({ collisions: shown }: { readonly collisions: readonly CollisionView[] | undefined }) {
@@ -44,14 +51,15 @@ export function CollisionTable({ collisions: shown }: { readonly collisions: rea
       <Empty title="Nothing collides.">
         <p>
           An address appears here while two running VMs or pods of managed namespaces have it. Both had it before the
-          pool, a policy allows it, or a guest has given itself another address than its VM has.
+          pool, a policy allows it, or a guest has given itself another address than its VM has. It also appears while a
+          node sees a {STATION} use the address of a VM or pod that runs there.
         </p>
       </Empty>
     );
   }
   return (
     <ul class="cards">
-      {shown.map(({ mac, parties, elsewhere, advice }) => (
+      {shown.map(({ mac, parties, stations = [], elsewhere, advice }) => (
         <li key={mac} class="card bad">
           <h3>
             <MacLink mac={mac} />
@@ -73,6 +81,15 @@ export function CollisionTable({ collisions: shown }: { readonly collisions: rea
                       , got it <Time at={party.since} />
                     </>
                   )}
+                </span>
+              </li>
+            ))}
+            {stations.map(({ node, bridge, uplink, vlan, lastSeen }) => (
+              <li key={`${node}/${bridge}/${vlan}`}>
+                {STATION}
+                <span class="quiet">
+                  {` at uplink ${uplink} of bridge ${bridge}${vlan === undefined ? "" : `, VLAN ${vlan}`}, `}
+                  <span class="whole">node {node}</span>, seen <Time at={lastSeen} />
                 </span>
               </li>
             ))}

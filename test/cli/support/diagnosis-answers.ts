@@ -1,6 +1,7 @@
 /** What the pool of the golden outputs answers about what is wrong, checked against the schemas of inspection. */
 import { z } from "zod";
 import { describeHostConflict, HOST_CONFLICT_ADVICE } from "../../../src/api/host-interfaces.ts";
+import { SEEN_ELSEWHERE_ADVICE } from "../../../src/api/seen-elsewhere.ts";
 import {
   checkViewSchema,
   collisionViewSchema,
@@ -33,6 +34,15 @@ export const collisions = z.array(collisionViewSchema).parse([
     ],
     elsewhere: 1,
     advice: "Stop all but one of them, or change their addresses.",
+  },
+  {
+    mac: "02:00:00:00:00:02",
+    parties: [{ kind: "Pod", namespace: "default", name: "db", interface: "net1", node: "node-a", since: AGO(60) }],
+    stations: [
+      { node: "node-a", bridge: "br1", uplink: "eno2", vlan: 100, lastSeen: AGO(30), lastFlap: "2026-11-21T10:00:00Z" },
+    ],
+    elsewhere: 0,
+    advice: SEEN_ELSEWHERE_ADVICE,
   },
 ]);
 

@@ -200,6 +200,19 @@ describe("the step alone", () => {
     expect(step("alone", facts)).toMatchObject({ state: "unknown", text: expect.stringContaining("lab/db") });
   });
 
+  it("says what the pool says of a station, to a user who may not read what nodes report", () => {
+    const seen = "2026-11-21T10:00:00Z";
+    const place = { bridge: "br1", uplink: "eno2", lastSeen: seen, lastFlap: seen };
+    const stations = (node: string) => ({
+      reports: HIDDEN,
+      collisions: {
+        value: [{ mac: MAC, parties: [party("web")], stations: [{ node, ...place }], elsewhere: 0, advice: "" }],
+      },
+    });
+    expect(stop(stations("node-a"))?.text).toContain("uplink eno2 of bridge br1 on node node-a");
+    expect(step("alone", stations("node-b"))?.text).not.toContain("eno2");
+  });
+
   it("says where the node of the VM has seen its address beyond an uplink", () => {
     const seen = "2026-11-21T10:00:00Z";
     const station = { mac: MAC, bridge: "br1", uplink: "eno2", vlan: 100, lastSeen: seen, lastFlap: seen };

@@ -1,12 +1,14 @@
 import { MAX_MAC, type Mac, macOfClaimName } from "../../../api/mac.ts";
 import type { ClaimOwner, MACClaim, ShownPhase } from "../../../api/mac-claim.ts";
+import type { NodeMACs } from "../../../api/node-macs.ts";
+import { flappingMacs } from "../../../api/seen-elsewhere.ts";
 import type { KubeObject } from "../../../kube/client/resource.ts";
 import type { Clock } from "../../../kube/clock.ts";
 import type { Informer } from "../../../kube/informer/informer.ts";
 import { statusOf } from "../../claims/claim.ts";
 import { mayBe, type ObjectReference } from "../../claims/owner.ts";
 import type { Caches } from "../../cluster/caches.ts";
-import { BY_RUNNING } from "../../cluster/informers.ts";
+import { BY_FLAPPING, BY_RUNNING } from "../../cluster/informers.ts";
 import { macsOfRunningInstance, macsOfRunningPod } from "../../objects/running.ts";
 import { AddressOrder } from "./address-order.ts";
 import { Rates } from "./fill-rate.ts";
@@ -37,6 +39,7 @@ export class Catalog {
   readonly rates: Rates;
   readonly #byNamespace = new Map<string, AddressOrder<MACClaim>>();
   readonly #shared = new Set<string>();
+  readonly #flapping = new Set<string>();
   readonly #listeners: ((change: ClaimChange) => void)[] = [];
   /** Claims that were reported as pending. */
   readonly #pending = new Set<Mac>();
@@ -60,6 +63,17 @@ export class Catalog {
     caches.pools.on({ delete: ({ metadata }) => this.rates.forget(metadata.name ?? "") });
     this.#follow(caches.instances, macsOfRunningInstance);
     this.#follow(caches.pods, macsOfRunningPod);
+    const compare = (report: NodeMACs): void => {
+      for (const mac of flappingMacs(report)) {
+        if (caches.nodeMacs.byIndex(BY_FLAPPING, mac).length > 0) this.#flapping.add(mac);
+        else this.#flapping.delete(mac);
+      }
+    };
+    caches.nodeMacs.on({
+      add: compare,
+      update: (report, old) => [report, old].forEach(compare),
+      delete: compare,
+    });
     const changed = (): void => {
       this.#revision += 1;
     };
@@ -76,6 +90,11 @@ export class Catalog {
   /** Addresses that several running objects have, whether or not they can meet. */
   get shared(): ReadonlySet<string> {
     return this.#shared;
+  }
+
+  /** Addresses that a node has found on both sides of an uplink, whoever has them. */
+  get flapping(): ReadonlySet<string> {
+    return this.#flapping;
   }
 
   claimsIn(namespace: string): AddressOrder<MACClaim> {

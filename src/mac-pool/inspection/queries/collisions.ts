@@ -1,12 +1,14 @@
 import { formatMac, type Mac, parseMac } from "../../../api/mac.ts";
 import type { ClaimOwner } from "../../../api/mac-claim.ts";
+import { placeOfStation, SEEN_ELSEWHERE_ADVICE } from "../../../api/seen-elsewhere.ts";
 import { textAt } from "../../../kube/json-path.ts";
 import { countObjects, meetingObjects } from "../../claims/collision.ts";
 import type { RunningAt } from "../../cluster/caches.ts";
+import { type Affected, affectedBy } from "../../controllers/seen-elsewhere.ts";
 import type { ListView } from "../rest/envelopes.ts";
-import type { CollisionPartyView, CollisionView } from "../rest/views.ts";
+import type { CollisionPartyView, CollisionView, StationView } from "../rest/views.ts";
 import type { Catalog } from "./catalog.ts";
-import { type Scope, seen } from "./scope.ts";
+import { type Scope, seen, sees } from "./scope.ts";
 
 /** Guests choose how many addresses collide, and with how many others. A party has 1 kB at most. */
 const MAX_COLLISIONS = 1_000;
@@ -15,11 +17,18 @@ const MAX_PARTIES = 100;
 const ADVICE =
   "Stop all but one of the parties, or give them other addresses: leave the address out to get a free one from the pool.";
 
-/** Addresses that several running objects have on networks that can meet, as far as this replica knows. */
+/** An address that several running objects have on networks that can meet, or one and a station outside the cluster. */
+interface Collision {
+  readonly parties: readonly RunningAt[];
+  /** Parties that a station disturbs, and what their node says of it. */
+  readonly affected: readonly Affected[];
+}
+
+/** As far as this replica knows. */
 export function collidingMacs(catalog: Catalog): Mac[] {
-  return [...catalog.shared]
+  return [...new Set([...catalog.shared, ...catalog.flapping])]
     .flatMap((text) => parseMac(text) ?? [])
-    .filter((mac) => partiesAt(mac, catalog).length > 0)
+    .filter((mac) => collisionAt(mac, catalog).parties.length > 0)
     .sort((a, b) => a - b);
 }
 
@@ -28,22 +37,43 @@ export function collisionViews(catalog: Catalog, scope: Scope, namespace = scope
   const items: CollisionView[] = [];
   let total = 0;
   for (const mac of collidingMacs(catalog)) {
-    const { visible, elsewhere } = seen(scope, partiesAt(mac, catalog));
+    const { parties: all, affected } = collisionAt(mac, catalog);
+    const { visible, elsewhere } = seen(scope, all);
     const isMeant = visible.some((party) => namespace === undefined || party.namespace === namespace);
     if (!isMeant || ++total > MAX_COLLISIONS) continue;
     const parties = visible.slice(0, MAX_PARTIES).map((party) => partyView(mac, party, catalog));
     const more = visible.length - parties.length;
-    const advice = more === 0 ? ADVICE : `${ADVICE} ${more} more parties are not listed.`;
-    items.push({ mac: formatMac(mac), parties, elsewhere, advice });
+    const stations = stationViews(affected.filter(({ object }) => sees(scope, object)));
+    const advice = [
+      ...(all.length > 1 ? [ADVICE] : []),
+      ...(stations.length > 0 ? [SEEN_ELSEWHERE_ADVICE] : []),
+      ...(more > 0 ? [`${more} more parties are not listed.`] : []),
+    ].join(" ");
+    items.push({
+      mac: formatMac(mac),
+      parties,
+      ...(stations.length === 0 ? {} : { stations }),
+      elsewhere,
+      advice,
+    });
   }
   return { items, total };
 }
 
-function partiesAt(mac: Mac, { caches }: Catalog): readonly RunningAt[] {
+function collisionAt(mac: Mac, { caches }: Catalog): Collision {
   const running = caches.running(mac);
-  if (running.length < 2) return [];
-  const parties = meetingObjects(running, running.map(caches.networks.cached));
-  return countObjects(parties) > 1 ? parties : [];
+  const affected = affectedBy(mac, caches);
+  const meeting = running.length < 2 ? [] : meetingObjects(running, running.map(caches.networks.cached));
+  const uids = new Set(
+    [...(countObjects(meeting) > 1 ? meeting : []), ...affected.map(({ object }) => object)].map(({ uid }) => uid),
+  );
+  return { parties: running.filter(({ uid }) => uids.has(uid)), affected };
+}
+
+/** The event on an object names them too, so whoever sees it may see where they are. Several objects can run on one node. */
+function stationViews(affected: readonly Affected[]): StationView[] {
+  const views = affected.map(({ flap }) => placeOfStation(flap));
+  return [...new Map(views.map((view) => [JSON.stringify(view), view])).values()].slice(0, MAX_PARTIES);
 }
 
 function partyView(mac: Mac, { kind, namespace, name, network }: RunningAt, catalog: Catalog): CollisionPartyView {

@@ -139,7 +139,7 @@ export const OPERATIONS: readonly Operation[] = [
   operation({
     id: "listCollisions",
     path: "/api/v1/collisions",
-    summary: "Addresses that several running objects have.",
+    summary: "Addresses in use twice: by several running objects, or by one and a station outside the cluster.",
     query: parameters.watchedNamespaceQuery,
     answer: list(views.collisionViewSchema, "Collision"),
     wanted: LIST_CLAIMS,

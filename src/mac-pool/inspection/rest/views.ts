@@ -8,10 +8,11 @@
 import { z } from "zod";
 import { CLAIM_ORIGINS, claimOwnerSchema, OWNER_KINDS, SHOWN_PHASES } from "../../../api/mac-claim.ts";
 import { CONFLICT_POLICIES, CONFLICT_SCOPES, EXPLICIT_POLICIES, HOST_ADDRESS_POLICIES } from "../../../api/mac-pool.ts";
-import { placeView } from "./place-view.ts";
+import { placeView, stationViewSchema } from "./place-view.ts";
 
 export type { ListView, ProblemView, WatchEventView } from "./envelopes.ts";
 export * from "./network-views.ts";
+export type { StationView } from "./place-view.ts";
 
 const time = z.iso.datetime();
 const mac = z.string().describe("A MAC address: six lower-case octets joined by colons.");
@@ -111,7 +112,7 @@ const cellViewSchema = z.object({
   quarantined: count,
   hostAddresses,
   explicit: count.describe("Those with a claim that somebody wrote or that was observed, in any phase."),
-  colliding: count.describe("Those that several running objects have."),
+  colliding: count.describe("Those that a running object has, and another one or a station too."),
 });
 export type CellView = z.infer<typeof cellViewSchema>;
 
@@ -178,6 +179,7 @@ export const collisionViewSchema = z
   .object({
     mac,
     parties: z.array(collisionPartyViewSchema).describe("Parties that the reader may see."),
+    stations: z.array(stationViewSchema).exactOptional().describe("Stations outside the cluster that use it too."),
     elsewhere: count.describe("Parties in other namespaces, which the reader may not see."),
     advice: z.string(),
   })

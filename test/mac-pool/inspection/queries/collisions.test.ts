@@ -1,5 +1,7 @@
-import { expect, it } from "vitest";
-import type { Mac } from "../../../../src/api/mac.ts";
+import { describe, expect, it } from "vitest";
+import { formatMac, type Mac } from "../../../../src/api/mac.ts";
+import { SEEN_ELSEWHERE_ADVICE } from "../../../../src/api/seen-elsewhere.ts";
+import type { KubeObject } from "../../../../src/kube/client/resource.ts";
 import { EVERYTHING } from "../../../../src/mac-pool/inspection/queries/scope.ts";
 import { FIRST, InspectionFixture, instanceOf, vmOf } from "../inspection-fixture.ts";
 
@@ -24,4 +26,65 @@ it("lists some collisions, and counts all", async () => {
   const { items, total } = fixture.inspector.collisionsIn(undefined, EVERYTHING);
   expect([items.length, total]).toEqual([1_000, 1_200]);
   expect(items.every(({ parties }) => parties.length === 2)).toBe(true);
+});
+
+describe("an address that a station outside the cluster has too", () => {
+  const flap = "2026-01-02T12:00:00Z";
+  const place = { bridge: "br1", uplink: "eno2", vlan: 100, lastSeen: flap, lastFlap: flap };
+  const reportOf = (name: string, ...macs: Mac[]) => ({
+    metadata: { name, uid: name, ownerReferences: [{ apiVersion: "v1", kind: "Node", name, uid: name }] },
+    addresses: [],
+    stations: macs.map((mac) => ({ mac: formatMac(mac), ...place })),
+  });
+  const web = instanceOf(vmOf("shop", "web", macsFrom(0, 1)), "node-a");
+  const found = { node: "node-a", ...place };
+  const namespaces = { shop: {}, lab: {} };
+
+  it("is a collision of the object with the station, where the object runs", async () => {
+    const nodeMacs = [reportOf("node-a", ...macsFrom(0, 2)), reportOf("node-b", FIRST)];
+    await using fixture = await InspectionFixture.start({ namespaces, instances: [web], nodeMacs });
+    const { items, total } = fixture.inspector.collisionsIn(undefined, EVERYTHING);
+    expect([items, total]).toEqual([
+      [
+        {
+          mac: formatMac(FIRST),
+          parties: [
+            {
+              kind: "VirtualMachineInstance",
+              namespace: "shop",
+              name: "web",
+              network: "multus br1-net",
+              node: "node-a",
+            },
+          ],
+          stations: [found],
+          elsewhere: 0,
+          advice: SEEN_ELSEWHERE_ADVICE,
+        },
+      ],
+      1,
+    ]);
+    expect(fixture.inspector.status(0).collisions).toBe(1);
+  });
+
+  it("is one no more when the node says so no more", async () => {
+    await using fixture = await InspectionFixture.start({
+      namespaces,
+      instances: [web],
+      nodeMacs: [reportOf("node-a", FIRST)],
+    });
+    const { metadata, addresses } = reportOf("node-a");
+    await fixture.objects.tell("MODIFIED", "nodemacs", { metadata, addresses } as KubeObject);
+    expect(fixture.inspector.status(0).collisions).toBe(0);
+    expect(fixture.inspector.collisionsIn(undefined, EVERYTHING).items).toEqual([]);
+  });
+
+  it("is told to who sees the object that it disturbs, and to nobody else", async () => {
+    const other = instanceOf(vmOf("lab", "twin", macsFrom(0, 1)), "node-b");
+    const nodeMacs = [reportOf("node-a", FIRST), reportOf("node-b", ...macsFrom(1, 1))];
+    await using fixture = await InspectionFixture.start({ namespaces, instances: [web, other], nodeMacs });
+    const seenBy = (namespace: string) => fixture.inspector.collisionsIn(namespace, { namespace }).items;
+    expect(seenBy("shop")).toEqual([expect.objectContaining({ stations: [found], elsewhere: 1 })]);
+    expect(seenBy("lab")).toEqual([expect.not.objectContaining({ stations: expect.anything() })]);
+  });
 });
