@@ -39,18 +39,18 @@ export class IndexFeed {
         const mac = macOfClaimName(claim.metadata.name ?? "");
         if (mac === undefined) return;
         index.deleteClaim(mac);
-        index.release(mac, clock.now());
+        this.#release(mac);
       },
     });
     const follow = (objects: Informers["pods"], macsOf: (object: KubeObject) => readonly ListedMac[]): void => {
       const list = (object: KubeObject): void => {
         for (const { mac } of macsOf(object)) {
           index.pending.list(mac);
-          index.list(mac);
+          index.list(mac, createdMs(object));
         }
       };
       const release = (object: KubeObject): void => {
-        for (const { mac } of macsOf(object)) index.release(mac, clock.now());
+        for (const { mac } of macsOf(object)) this.#release(mac);
       };
       objects.on({ onRelist: doubt, add: list, update: list, delete: release });
     };
@@ -83,7 +83,7 @@ export class IndexFeed {
     if (mac === undefined) return;
     const facts = this.#sharedFacts(claim);
     const nowMs = this.#clock.monotonicMs();
-    index.setClaim(mac, facts);
+    index.setClaim(mac, facts, createdMs(claim));
     if (facts.isQuarantined) index.pending.forget(mac);
     else if (isAdmission(claim, old) && (isCreated || this.#knowsObjects)) {
       this.#lookForObject(mac, facts, nowMs, isCreated);
@@ -108,8 +108,11 @@ export class IndexFeed {
   }
 
   #setStations(report: NodeMACs): void {
-    const unknown = stationsIn(report).filter(({ mac }) => !this.#isListed(mac));
-    this.index.setStations(report.metadata.name ?? "", unknown, this.#clock.now());
+    this.index.setStations(report.metadata.name ?? "", stationsIn(report), this.#clock.now(), this.#isListed);
+  }
+
+  #release(mac: Mac): void {
+    if (!this.#isListed(mac)) this.index.release(mac, this.#clock.now());
   }
 
   get #knowsObjects(): boolean {
@@ -143,3 +146,5 @@ export class IndexFeed {
     else this.index.setPool(settings);
   }
 }
+
+const createdMs = ({ metadata }: KubeObject): number => Date.parse(metadata.creationTimestamp ?? "");

@@ -14,8 +14,9 @@ export class HostAddresses {
     return this.#at.get(mac) ?? (station === undefined ? NOWHERE : [station]);
   }
 
+  /** Whether the address is not given out. Of more stations than nodes may exclude, some are given out all the same. */
   has(mac: Mac): boolean {
-    return this.#at.has(mac) || this.stations.at(mac) !== undefined;
+    return this.#at.has(mac) || this.stations.excludes(mac);
   }
 
   macs(): Iterable<Mac> {

@@ -10,8 +10,10 @@ import { NamespaceCounts } from "./namespace-counts.ts";
 import { PendingClaims } from "./pending-claims.ts";
 import { type ClaimFacts, Pool, type PoolSettings } from "./pool.ts";
 
-/** No node alone keeps more than this part of a pool from being given out by what it says to see: a quarter. */
+/** No node alone excludes more than this part of a pool by what it says to see: a quarter. */
 const NODE_SHARE = 4;
+/** All nodes together exclude no more than a half. Addresses of their own interfaces count, and are excluded beyond it too. */
+const TOTAL_SHARE = 2;
 
 /**
  * Every pool and every claim as one replica knows them. It is a cache: a wrong entry costs a lost race at the API server,
@@ -120,11 +122,19 @@ export class PoolIndex {
       if (this.pending.has(mac)) pool.countPending(mac, 1);
     }
     for (const mac of this.#reserved.keys()) pool.mark(mac, true);
-    for (const mac of this.#hosts.macs()) {
-      pool.mark(mac, true);
-      pool.exclude(mac, !this.#claims.has(mac));
-    }
     this.#pools.set(settings.name, pool);
+    const { stations } = this.#hosts;
+    const excluded = [...this.#hosts.macs()].filter((mac) => pool.has(mac));
+    const isStation = (mac: Mac): boolean => stations.excludes(mac);
+    for (const mac of excluded) if (!isStation(mac)) this.#mark(mac);
+    const lefts = new Map<string, number>();
+    for (const mac of excluded.filter(isStation)) {
+      const node = stations.at(mac)?.node ?? "";
+      const left = lefts.get(node) ?? Math.floor(pool.capacity / NODE_SHARE);
+      lefts.set(node, left - 1);
+      if (left <= 0 || totalLeft(pool) <= 0) stations.include(mac);
+      this.#mark(mac);
+    }
   }
 
   deletePool(name: string): void {
@@ -135,9 +145,10 @@ export class PoolIndex {
     return this.#claims.get(mac);
   }
 
-  setClaim(mac: Mac, claim: ClaimFacts): void {
+  /** `sinceMs`: when the claim was made. */
+  setClaim(mac: Mac, claim: ClaimFacts, sinceMs = Number.NEGATIVE_INFINITY): void {
     this.#forget(mac);
-    this.#hosts.stations.forget(mac);
+    this.#hosts.stations.take(mac, sinceMs);
     this.#reserved.delete(mac);
     this.#claims.set(mac, claim);
     if (claim.ownerCount > 1) this.#shared.add(mac);
@@ -159,14 +170,22 @@ export class PoolIndex {
   }
 
   /**
-   * What a node sees beyond its uplinks, without what objects of the cluster list. `nowMs`, here and in `release`: by the wall
+   * What a node sees beyond its uplinks. `isListed`: whether an object lists the address. `nowMs`, here and in `release`: by the wall
    * clock.
    */
-  setStations(node: string, reported: readonly ReportedStation[], nowMs: number): void {
+  setStations(
+    node: string,
+    reported: readonly ReportedStation[],
+    nowMs: number,
+    isListed: (mac: Mac) => boolean = () => false,
+  ): void {
     const { stations } = this.#hosts;
-    const foreign = reported.filter(({ mac }) => !this.#claims.has(mac));
-    const rooms = foreign.length === 0 ? [] : this.#roomsOf(stations.of(node));
-    for (const station of foreign) {
+    const rooms = reported.length === 0 ? [] : this.#roomsOf(node);
+    for (const station of reported) {
+      if (this.#claims.has(station.mac) || isListed(station.mac)) {
+        stations.seeTaken(station, nowMs);
+        continue;
+      }
       const concerned = rooms.filter(({ pool }) => pool.has(station.mac));
       if (!stations.see(station, nowMs, () => concerned.every(({ left }) => left > 0))) continue;
       for (const room of concerned) room.left -= 1;
@@ -175,21 +194,25 @@ export class PoolIndex {
     for (const mac of stations.sweep(nowMs)) this.#mark(mac);
   }
 
-  /** An object of the cluster lists the address, with or without a claim: it is no station of others. */
-  list(mac: Mac): void {
-    if (this.#hosts.stations.forget(mac)) this.#mark(mac);
+  /** An object of the cluster lists the address, with or without a claim, since it was created: it is no station of others. */
+  list(mac: Mac, createdMs: number): void {
+    if (this.#hosts.stations.take(mac, createdMs)) this.#mark(mac);
   }
 
-  /** An object that had the address is gone, or its claim is. */
+  /** No object lists the address any more, or its claim is gone. */
   release(mac: Mac, nowMs: number): void {
-    if (!this.#claims.has(mac)) this.#hosts.stations.release(mac, nowMs);
+    if (this.#claims.has(mac)) return;
+    const hasRoom = (node: string): boolean =>
+      this.#roomsOf(node).every(({ pool, left }) => left > 0 || !pool.has(mac));
+    if (this.#hosts.stations.release(mac, nowMs, hasRoom)) this.#mark(mac);
   }
 
-  /** How many more addresses of each pool a node may keep that keeps these. */
-  #roomsOf(kept: ReadonlySet<Mac>): { readonly pool: Pool; left: number }[] {
+  /** How many more addresses of each pool a node may exclude. */
+  #roomsOf(node: string): { readonly pool: Pool; left: number }[] {
+    const excluded = [...this.#hosts.stations.excludedBy(node)];
     return [...this.#pools.values()].map((pool) => {
-      const used = [...kept].filter((mac) => pool.has(mac)).length;
-      return { pool, left: Math.floor(pool.capacity / NODE_SHARE) - used };
+      const used = excluded.filter((mac) => pool.has(mac)).length;
+      return { pool, left: Math.min(Math.floor(pool.capacity / NODE_SHARE) - used, totalLeft(pool)) };
     });
   }
 
@@ -262,4 +285,9 @@ export class PoolIndex {
 function isOlder({ name, settings }: Pool, other: Pool): boolean {
   const { createdAtMs } = other.settings;
   return settings.createdAtMs < createdAtMs || (settings.createdAtMs === createdAtMs && name < other.name);
+}
+
+/** How many more addresses of the pool nodes may exclude. */
+function totalLeft({ capacity, counts }: Pool): number {
+  return Math.floor(capacity / TOTAL_SHARE) - counts.hostAddresses;
 }

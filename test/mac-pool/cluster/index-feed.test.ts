@@ -170,6 +170,21 @@ describe("a station that a node sees beyond its uplinks", () => {
     expect(index.hosts.has(MAC)).toBe(false);
   });
 
+  it("counts again when an object is gone that got the address while it was seen", () => {
+    const { feed, index, machines, claims, nodeMacs } = withPool();
+    const creationTimestamp = new Date(Date.now() + 60_000).toISOString();
+    feed.findPending();
+    nodeMacs.set(seen());
+    const made = allocatedTo(owner());
+    claims.set({ ...made, metadata: { ...made.metadata, creationTimestamp } });
+    machines.set({ ...WEB, metadata: { ...WEB.metadata, creationTimestamp } });
+    expect(index.hosts.has(MAC)).toBe(false);
+    claims.delete(claimName(MAC));
+    expect(index.hosts.has(MAC)).toBe(false);
+    machines.delete("web");
+    expect(index.hosts.has(MAC)).toBe(true);
+  });
+
   it("does not count after its claim is gone, while bridges remember it", () => {
     const { feed, index, claims, nodeMacs } = withPool();
     feed.findPending();

@@ -106,7 +106,7 @@ describe("an address of the cluster itself", () => {
 
   it("is none either without a claim, as soon as an object lists it", () => {
     see([FIRST]);
-    index.list(FIRST);
+    index.list(FIRST, nowMs - HOUR_MS);
     expect(counts()).toMatchObject({ free: 8, hostAddresses: 0 });
   });
 
@@ -141,6 +141,111 @@ describe("an address of the cluster itself", () => {
     see([FIRST]);
     pass(23 * HOUR_MS);
     expect(counts()).toMatchObject({ hostAddresses: 1 });
+  });
+});
+
+describe("an address that an object got although somebody else has it", () => {
+  const ask = (): void => index.setClaim(FIRST, FACTS, nowMs);
+  const letGo = (): void => {
+    index.deleteClaim(FIRST);
+    index.release(FIRST, nowMs);
+  };
+
+  it("is not given out again after its release while it is seen, and for a day after", () => {
+    see([FIRST]);
+    pass(MINUTE_MS);
+    ask();
+    expect(index.hosts.at(FIRST)).toEqual([]);
+    for (let hour = 0; hour < 48; hour++) {
+      pass(HOUR_MS);
+      see([FIRST], 0, "node-b");
+    }
+    letGo();
+    expect(counts()).toMatchObject({ free: 7, hostAddresses: 1, used: 0 });
+    for (let minute = 0; minute < 30; minute++) {
+      pass(MINUTE_MS);
+      see([FIRST], 0, "node-b");
+      expect(index.hosts.has(FIRST)).toBe(true);
+    }
+    pass(24 * HOUR_MS);
+    expect(index.hosts.has(FIRST)).toBe(true);
+    pass(MINUTE_MS);
+    expect(index.hosts.has(FIRST)).toBe(false);
+  });
+
+  it("is given out again where nobody has seen it for a day when it is released", () => {
+    see([FIRST]);
+    pass(MINUTE_MS);
+    ask();
+    pass(25 * HOUR_MS);
+    letGo();
+    expect(counts()).toMatchObject({ free: 8 });
+  });
+
+  it("is the object's own where it was seen after the object got it, and heard of first", () => {
+    see([FIRST]);
+    index.setClaim(FIRST, FACTS, nowMs - MINUTE_MS);
+    pass(HOUR_MS);
+    see([FIRST]);
+    letGo();
+    expect(counts()).toMatchObject({ free: 8 });
+  });
+});
+
+describe("all nodes together", () => {
+  const all = Array.from({ length: 64 }, (_, offset) => macAt(offset));
+  const seeAll = (): void => {
+    for (const node of ["node-a", "node-b", "node-c", "node-d"]) see(all, 0, node);
+  };
+
+  it("exclude no more than a half of a pool, and what is beyond is shown all the same", () => {
+    index.setPool(settings("default", 64));
+    seeAll();
+    expect(counts()).toMatchObject({ free: 32, hostAddresses: 32 });
+    seeAll();
+    expect(counts()).toMatchObject({ free: 32, hostAddresses: 32 });
+    expect([...index.hosts.macs()]).toHaveLength(64);
+    const beyond = all.filter((mac) => !index.hosts.has(mac));
+    expect(index.hosts.at(beyond[0] ?? FIRST)).toHaveLength(1);
+    const pool = index.pool("default");
+    const drawn = new Set(Array.from({ length: 640 }, (_, turn) => pool && index.draw(pool, turn / 640, 0)));
+    expect(drawn).toEqual(new Set(beyond));
+  });
+
+  it("exclude a quarter each, also of addresses that another node was the first to see", () => {
+    index.setPool(settings("default", 64));
+    see(all);
+    for (let turn = 0; turn < 3; turn++) see(all, 0, "node-b");
+    see(all);
+    const nodes = all.filter((mac) => index.hosts.has(mac)).map((mac) => index.hosts.at(mac)[0]?.node);
+    expect(["node-a", "node-b"].map((node) => nodes.filter((one) => one === node).length)).toEqual([16, 16]);
+  });
+
+  it("exclude another one in place of one that is not excluded any more", () => {
+    index.setPool(settings("default", 64));
+    see(all.slice(0, 16));
+    see(all.slice(16, 32), 0, "node-b");
+    see(all.slice(32, 40), 0, "node-c");
+    expect(counts()).toMatchObject({ hostAddresses: 32 });
+    index.setClaim(FIRST, FACTS);
+    see(all.slice(32, 40), 0, "node-c");
+    expect(counts()).toMatchObject({ used: 1, hostAddresses: 32 });
+  });
+
+  it("exclude no more than that of a pool whose ranges shrink, nor by what is released", () => {
+    index.setPool(settings("default", 256));
+    seeAll();
+    expect(counts()).toMatchObject({ hostAddresses: 64 });
+    index.setPool(settings("default", 64));
+    expect(counts()).toMatchObject({ hostAddresses: 16 });
+    seeAll();
+    pass(MINUTE_MS);
+    const excluded = all.filter((mac) => index.hosts.has(mac));
+    for (const mac of excluded) index.setClaim(mac, FACTS, nowMs);
+    seeAll();
+    for (const mac of excluded) index.deleteClaim(mac);
+    for (const mac of excluded) index.release(mac, nowMs);
+    expect(counts()?.hostAddresses).toBeLessThanOrEqual(32);
   });
 });
 
