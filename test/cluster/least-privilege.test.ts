@@ -105,7 +105,7 @@ describe("the rights of the components", { timeout: 300_000 }, () => {
 
   /** Halted, with other fields of its metadata. */
   function create(name: string, metadata: object = {}, macAddress?: string, network = NAD_NAME) {
-    const text = JSON.stringify(virtualMachine(name, macAddress)).replaceAll(NAD_NAME, network);
+    const text = JSON.stringify(virtualMachine(name, { macAddress })).replaceAll(NAD_NAME, network);
     const machine = JSON.parse(text) as VirtualMachine & KubeObject;
     const halted = { ...machine, spec: { ...machine.spec, runStrategy: "Halted" } };
     return client.create(MACHINES, { ...halted, metadata: { ...machine.metadata, ...metadata } } as typeof machine);

@@ -80,12 +80,15 @@ class ToldCluster {
 }
 
 describe("the end of the demo on a terminal", () => {
-  it("puts the addons back, and two VMs when they are available", async () => {
+  it("puts the addons back, and VMs and networks when they are available", async () => {
     const told = await ToldCluster.create();
     await putBack(told.stage, AbortSignal.timeout(10_000));
     expect(told.commands).toEqual([
       "apply --server-side -f - NetworkAddonsConfig/cluster NetworkAttachmentDefinition/br1-net",
       "apply --server-side -f - VirtualMachine/web VirtualMachine/web-2",
+      "apply --server-side -f - Namespace/tenant-a Namespace/tenant-b Namespace/tenant-lab NodeMACs/node-c",
+      "apply --server-side -f - NetworkAttachmentDefinition/vlan100 NetworkAttachmentDefinition/storage NetworkAttachmentDefinition/noann NetworkAttachmentDefinition/wrong NetworkAttachmentDefinition/br9",
+      "apply --server-side -f - VirtualMachine/shop VirtualMachine/stray",
     ]);
   });
 
@@ -112,13 +115,14 @@ describe("the end of the demo on a terminal", () => {
     const told = await ToldCluster.create();
     const output = { isTTY: true, text: "", write: (chunk: string) => (output.text += chunk) };
     const screen = new Screen(output, { columns: 80, utf8: false, color: false });
-    screen.progress("", "putting the addons and two VMs back");
+    screen.progress("", "putting the addons, VMs and networks back");
     invite(screen, told.opened, PAGE);
     const text = output.text.split("\u001b[2K").at(-1) ?? "";
     expect(text).not.toContain("putting");
     expect(text).toContain(`\n  ${PAGE}\n`);
     expect(text).toContain(`\n  export KUBECONFIG=${told.stage.cluster.kubeconfig}\n`);
     expect(text).toContain(`\n  export PATH=${told.tools}:$PATH\n`);
+    expect(text).toContain(`\n  kubectl macpool networks --kubeconfig ${join(told.tools, "page.kubeconfig")}\n`);
     expect(text.trimEnd().split("\n").at(-1)).toBe("Ctrl-C stops it and removes everything.");
     const copy = /sed '[^']+'/.exec(text)?.[0] ?? "";
     const vm = "metadata:\n  name: web\n  labels:\n    app: web\nspec:\n  interfaces:\n  - name: net1\n";

@@ -1,24 +1,27 @@
 import { NETWORK_ADDONS_CONFIG_NAME } from "../../../src/api/names.ts";
 import { runningGuest } from "./guest.ts";
+import { layOut } from "./layout.ts";
 import { attachmentDefinition, networkAddonsConfig, virtualMachine } from "./objects.ts";
 import type { Opened } from "./opening.ts";
+import { pageKubeconfig } from "./page.ts";
 import type { Screen } from "./screen.ts";
 import { CONFIGS, kubectlApply, type Stage, whenSeen } from "./stage.ts";
 import { conditionOf } from "./steps/configure.ts";
 
-/** After the story everything is removed; a reader who wants to try things gets it back, with two VMs. */
+/** After the story everything is removed; a reader who wants to try things gets it back, with VMs and networks. */
 export async function putBack(stage: Stage, signal: AbortSignal): Promise<void> {
   await kubectlApply(stage, networkAddonsConfig({ linuxBridge: {}, kubeMacPool: {} }), attachmentDefinition());
   const ref = { name: NETWORK_ADDONS_CONFIG_NAME };
   await whenSeen(stage, CONFIGS, ref, (config) => conditionOf(config, "Available") === "True", signal);
   await kubectlApply(stage, virtualMachine("web"), virtualMachine("web-2"));
+  await layOut(stage);
   await Promise.all(["web", "web-2"].map((name) => runningGuest(stage, name, signal)));
 }
 
 /** What to try next, in a browser and for a shell beside this one. */
 export function invite(screen: Screen, { stage, tools }: Opened, page: string): void {
   screen.line();
-  screen.line("Everything held. The cluster stays up, with the addons and two VMs.");
+  screen.line("Everything held. The cluster stays up, with the addons, VMs and networks.");
   screen.line("The page of the MAC pool, which needs no token here:");
   screen.line(`  ${page}`);
   screen.line("In another shell:");
@@ -26,6 +29,7 @@ export function invite(screen: Screen, { stage, tools }: Opened, page: string): 
   screen.line(`  export PATH=${tools}:$PATH`);
   screen.line("  kubectl get nac,macpool,macclaim,vm,vmi,pods -A");
   screen.line("  kubectl macpool list");
+  screen.line(`  kubectl macpool networks --kubeconfig ${pageKubeconfig(tools)}`);
   screen.line("Copy a VM together with its address, and see on the page why the copy is refused:");
   screen.line("  kubectl get vm web -o yaml | sed 's/name: web$/name: copy/' | kubectl create -f -");
   screen.line("Ctrl-C stops it and removes everything.");

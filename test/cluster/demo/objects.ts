@@ -12,7 +12,8 @@ export const QUARANTINE_SECONDS = 5;
 export const NETWORK = "net1";
 
 const BRIDGE = "br1";
-const RESOURCE = `bridge.network.kubevirt.io/${BRIDGE}`;
+const RESOURCE_PREFIX = "bridge.network.kubevirt.io/";
+const RESOURCE_ANNOTATION = "k8s.v1.cni.cncf.io/resourceName";
 
 export interface Addons {
   readonly linuxBridge?: object;
@@ -28,31 +29,55 @@ export const networkAddonsConfig = (spec: Addons): object => ({
   spec,
 });
 
-export const attachmentDefinition = (): object => ({
-  apiVersion: "k8s.cni.cncf.io/v1",
-  kind: "NetworkAttachmentDefinition",
-  metadata: { name: NAD_NAME, namespace: NAMESPACE, annotations: { "k8s.v1.cni.cncf.io/resourceName": RESOURCE } },
-  spec: { config: JSON.stringify({ cniVersion: "0.3.1", name: NAD_NAME, type: "cnv-bridge", bridge: BRIDGE }) },
-});
+interface AttachmentOptions {
+  readonly namespace?: string;
+  readonly name?: string;
+  readonly bridge?: string;
+  /** Bridge that the annotation names; that of the configuration unless given, and no annotation where null. */
+  readonly resource?: string | null;
+  /** More keys of the configuration. */
+  readonly config?: object;
+}
 
-/** A running VM with one NIC on br1; without `macAddress` the pool chooses one. */
-export const virtualMachine = (name: string, macAddress?: string): object => ({
-  apiVersion: "kubevirt.io/v1",
-  kind: "VirtualMachine",
-  metadata: { name, namespace: NAMESPACE },
-  spec: {
-    runStrategy: "Always",
-    template: {
-      metadata: { labels: { app: name } },
-      spec: {
-        terminationGracePeriodSeconds: 5,
-        domain: {
-          devices: {
-            interfaces: [{ name: NETWORK, bridge: {}, ...(macAddress === undefined ? {} : { macAddress }) }],
+export function attachmentDefinition(options: AttachmentOptions = {}): object {
+  const { namespace = NAMESPACE, name = NAD_NAME, bridge = BRIDGE, resource = bridge, config = {} } = options;
+  const annotations = resource === null ? {} : { [RESOURCE_ANNOTATION]: RESOURCE_PREFIX + resource };
+  return {
+    apiVersion: "k8s.cni.cncf.io/v1",
+    kind: "NetworkAttachmentDefinition",
+    metadata: { name, namespace, annotations },
+    spec: { config: JSON.stringify({ cniVersion: "0.3.1", name, type: "cnv-bridge", bridge, ...config }) },
+  };
+}
+
+interface MachineOptions {
+  /** Without it the pool chooses one. */
+  readonly macAddress?: string | undefined;
+  readonly namespace?: string;
+  readonly network?: string;
+}
+
+/** A running VM with one NIC, on br1 unless another network is given. */
+export function virtualMachine(name: string, options: MachineOptions = {}): object {
+  const { macAddress, namespace = NAMESPACE, network = NAD_NAME } = options;
+  return {
+    apiVersion: "kubevirt.io/v1",
+    kind: "VirtualMachine",
+    metadata: { name, namespace },
+    spec: {
+      runStrategy: "Always",
+      template: {
+        metadata: { labels: { app: name } },
+        spec: {
+          terminationGracePeriodSeconds: 5,
+          domain: {
+            devices: {
+              interfaces: [{ name: NETWORK, bridge: {}, ...(macAddress === undefined ? {} : { macAddress }) }],
+            },
           },
+          networks: [{ name: NETWORK, multus: { networkName: network } }],
         },
-        networks: [{ name: NETWORK, multus: { networkName: NAD_NAME } }],
       },
     },
-  },
-});
+  };
+}

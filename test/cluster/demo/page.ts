@@ -17,9 +17,12 @@ export interface OfferedPage extends AsyncDisposable {
   readonly url: string;
 }
 
+/** Of an account that may read the pool, with a token. `tools`: the folder of the demo. */
+export const pageKubeconfig = (tools: string): string => join(tools, "page.kubeconfig");
+
 /** The administrator's kubeconfig has a client certificate, and the API server's service proxy passes on tokens only. */
 export async function offerPage({ stage, tools }: Opened, signal: AbortSignal): Promise<OfferedPage> {
-  const kubeconfig = join(tools, "page.kubeconfig");
+  const kubeconfig = pageKubeconfig(tools);
   await writeReader(stage, kubeconfig);
   const logFile = join(tools, "page.log");
   const argv = [process.execPath, join(tools, "kubectl-macpool"), "ui", "--no-browser"];

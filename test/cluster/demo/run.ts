@@ -82,7 +82,7 @@ async function perform(): Promise<number> {
 }
 
 async function stayUp(opened: Opened): Promise<void> {
-  screen.progress("", "putting the addons and two VMs back");
+  screen.progress("", "putting the addons, VMs and networks back");
   await putBack(opened.stage, stop.signal);
   await using page = await offerPage(opened, stop.signal);
   invite(screen, opened, page.url);

@@ -4,6 +4,7 @@ import { configure } from "./steps/configure.ts";
 import { conflict } from "./steps/conflict.ts";
 import { firstVm } from "./steps/first-vm.ts";
 import { inspection } from "./steps/inspection.ts";
+import { networks } from "./steps/networks.ts";
 import { nodeResources } from "./steps/node-resources.ts";
 import { removal } from "./steps/removal.ts";
 import { resilience } from "./steps/resilience.ts";
@@ -17,6 +18,7 @@ export const STEPS: readonly Step<Stage>[] = [
   firstVm,
   conflict,
   inspection,
+  networks,
   resilience,
   removal,
 ];

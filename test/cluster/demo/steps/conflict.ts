@@ -43,7 +43,7 @@ export const conflict: Step<Stage> = {
 
 /** What the second VM's owner is told. */
 async function refusalOf(stage: Stage, mac: string): Promise<string> {
-  const text = await kubectlApply(stage, virtualMachine("web-2", mac)).then(
+  const text = await kubectlApply(stage, virtualMachine("web-2", { macAddress: mac })).then(
     () => undefined,
     (error: unknown) => (error as Error).message,
   );

@@ -7,9 +7,11 @@ import {
   MAC_POOL_WEBHOOK_CONFIGURATION,
   NETWORK_ADDONS_CONFIG_NAME,
 } from "../../../../src/api/names.ts";
+import type { Pod } from "../../../../src/kube/client/built-in-kinds.ts";
 import { RESOURCES } from "../../../../src/kube/client/resource.ts";
 import { eventually } from "../../../support/eventually.ts";
 import { runningGuest } from "../guest.ts";
+import { TENANTS } from "../layout.ts";
 import { managedObjects } from "../leftovers.ts";
 import { must } from "../must.ts";
 import { NAMESPACE, NODE_A, NODE_B, virtualMachine } from "../objects.ts";
@@ -88,7 +90,7 @@ async function bridgeWorkloads(stage: Stage): Promise<string> {
 }
 
 async function bridgeGoesOn(stage: Stage, values: Values, signal: AbortSignal): Promise<void> {
-  await kubectlApply(stage, virtualMachine("web-3", OWN_MAC));
+  await kubectlApply(stage, virtualMachine("web-3", { macAddress: OWN_MAC }));
   const guest = await runningGuest(stage, "web-3", signal);
   values.requests = requestOf(guest);
   values.node = guest.node;
@@ -96,12 +98,12 @@ async function bridgeGoesOn(stage: Stage, values: Values, signal: AbortSignal): 
 }
 
 async function removeEverything(stage: Stage, values: Values, signal: AbortSignal): Promise<void> {
-  await kubectl(stage, ["delete", "vm", "-n", NAMESPACE, "--all"]);
+  await kubectl(stage, ["delete", "vm", "--all-namespaces", "--all"]);
   await eventually(
     "the VMs to go",
     async () =>
-      (await stage.client.list(VIRTUAL_MACHINES, { namespace: NAMESPACE })).items.length === 0 &&
-      (await stage.client.list(RESOURCES.pods, { namespace: NAMESPACE })).items.length === 0,
+      (await stage.client.list(VIRTUAL_MACHINES)).items.length === 0 &&
+      (await Promise.all([NAMESPACE, ...TENANTS].map((namespace) => podsIn(stage, namespace)))).flat().length === 0,
     { limitMs: LIMIT_MS, signal },
   );
   const before = await managedObjects(stage.client);
@@ -120,6 +122,10 @@ async function removeEverything(stage: Stage, values: Values, signal: AbortSigna
   values.objectsRemoved = before.length;
   values.left = left;
   values.claimsLeft = await claimNames(stage);
+}
+
+async function podsIn(stage: Stage, namespace: string): Promise<readonly Pod[]> {
+  return (await stage.client.list(RESOURCES.pods, { namespace })).items;
 }
 
 /** Objects of the operator, files in CNI directories and node resources that are there now. */
