@@ -1,3 +1,4 @@
+import { nodesOf } from "../api/network-text.ts";
 import type { BridgeView, NetworkView } from "../mac-pool/inspection/rest/views.ts";
 import { counted } from "./findings-text.ts";
 import { withCommas } from "./quantities.ts";
@@ -28,16 +29,9 @@ export function cellText(cell: NetworkView["cells"][number] | undefined): string
   return `${withCommas(cell.running)}${MARKS[cell.verdict]}`;
 }
 
-/** `100`, `trunk 100-110`, `100, trunk 200`; empty for none. */
-export function vlanText({ vlan, trunk }: Pick<NetworkView, "vlan" | "trunk">): string {
-  return [vlan, trunk === undefined ? undefined : `trunk ${trunk}`].filter((part) => part !== undefined).join(", ");
-}
-
 /** `on 412 of 1,000 nodes`. */
-export function onNodes({ nodes, totalNodes }: Pick<BridgeView, "nodes" | "totalNodes">): string {
-  if (nodes === 0) return "on no node";
-  return `on ${withCommas(nodes)} of ${withCommas(totalNodes)} node${totalNodes === 1 ? "" : "s"}`;
-}
+export const onNodes = ({ nodes, totalNodes }: Pick<BridgeView, "nodes" | "totalNodes">): string =>
+  `on ${nodesOf(nodes, totalNodes)}`;
 
 /** `411 start, 1 can't`, of the nodes where a VM may land. */
 export function nodesText({ nodes }: Pick<NetworkView, "nodes">): string {
@@ -51,12 +45,12 @@ export function nodesText({ nodes }: Pick<NetworkView, "nodes">): string {
   return told.join(", ");
 }
 
-/** In a few words: the findings by their codes, and who waits. `isFolded`: nodes have no columns, so exceptions are named. */
+/** In a few words: what the lint finds, and who waits. `isFolded`: nodes have no columns, so exceptions are named. */
 export function problemText(network: NetworkView, isFolded: boolean): string {
   const { findings, moreFindings, pending, waiting, starting } = network;
   const exceptions = isFolded ? exceptionsOf(network) : [];
   return [
-    ...new Set(findings.map(({ code }) => code)),
+    ...new Set(findings.map(({ summary }) => summary)),
     ...(moreFindings > 0 ? [`${moreFindings} more`] : []),
     ...exceptions,
     ...(pending === 0 ? [] : [waitingText(pending, waiting)]),

@@ -1,5 +1,6 @@
 import type { BridgeConfig } from "../../cni-plugins/bridge/config.ts";
 import type { VlanConfig } from "../../cni-plugins/bridge/vlan-config.ts";
+import { onSuchNodes } from "../api/network-text.ts";
 import { type Finding, finding } from "./finding.ts";
 
 /** Whether a network fits the bridges as the nodes have set them. */
@@ -65,11 +66,10 @@ function checkFiltering(bridge: string, vlans: VlanConfig, on: readonly BridgeOn
     return requireFiltering ? [] : [{ code: "vlan-needs-filtering", message }];
   }
   const without = on.filter(({ vlanFiltering }) => !vlanFiltering);
-  const [first] = without;
-  if (first === undefined) return [];
+  if (without.length === 0) return [];
   const consequence = requireFiltering ? "Pods do not start there" : "Pods are not kept in their VLAN there";
   const advice = requireFiltering ? "" : ', or write "enableVlanFiltering": true';
-  const where = `on ${without.length} of ${on.length} nodes, such as ${nameOf(first)}`;
+  const where = onSuchNodes(without.map(nameOf), on.length);
   const message = `${bridge} does not filter VLANs ${where}. ${consequence}. Set vlan_filtering 1 on the bridge${advice}.`;
   return [{ code: "vlan-unfiltered", message }];
 }
@@ -90,9 +90,12 @@ function checkUplinks(bridge: string, { access, trunk }: VlanConfig, on: readonl
   });
   const [first] = lacking;
   if (first === undefined) return [];
-  const { one, uplink, id, more } = first;
+  const { uplink, id, more } = first;
   const ids = more === 0 ? `VLAN ${id}` : `VLAN ${id} and ${more} more`;
-  const where = `on ${lacking.length} of ${on.length} nodes, such as ${nameOf(one)}`;
+  const where = onSuchNodes(
+    lacking.map(({ one }) => nameOf(one)),
+    on.length,
+  );
   const message =
     `no uplink of ${bridge} passes ${ids} ${where}: its frames do not leave the node. ` +
     `Add the VLAN to the uplink there, as with "bridge vlan add dev ${uplink} vid ${id}".`;
@@ -126,18 +129,21 @@ function checkMtu(bridge: string, given: number | undefined, on: readonly Bridge
     const message = `${bridge} drops frames that are larger than its own MTU, if that is below ${mtu}. ${advice}.`;
     return [{ code: "mtu-needs-bridge", message }];
   }
-  const where = (nodes: readonly BridgeOnNode[], first: BridgeOnNode): string =>
-    `on ${nodes.length} of ${on.length} nodes, such as ${nameOf(first)} (${first.mtu})`;
+  const where = (nodes: readonly BridgeOnNode[]): string =>
+    onSuchNodes(
+      nodes.map((one) => `${nameOf(one)} (${one.mtu})`),
+      on.length,
+    );
   const smaller = given === undefined ? [] : on.filter((one) => one.mtu < mtu);
   const larger = on.filter((one) => one.mtu > mtu);
   const said: Said[] = [];
-  if (smaller[0] !== undefined) {
-    const message = `${bridge} has an MTU below ${mtu} ${where(smaller, smaller[0])}. Larger frames are dropped there. ${advice}, or raise that.`;
+  if (smaller.length > 0) {
+    const message = `${bridge} has an MTU below ${mtu} ${where(smaller)}. Larger frames are dropped there. ${advice}, or raise that.`;
     said.push({ code: "mtu-above-bridge", message });
   }
-  if (larger[0] !== undefined) {
+  if (larger.length > 0) {
     const lowered = given === undefined ? "" : ", and it is lowered for all ports if nobody has set it";
-    const message = `${bridge} has an MTU above ${mtu} ${where(larger, larger[0])}: pods lose larger frames${lowered}. ${advice}.`;
+    const message = `${bridge} has an MTU above ${mtu} ${where(larger)}: pods lose larger frames${lowered}. ${advice}.`;
     said.push({ code: "mtu-below-bridge", message });
   }
   return said;

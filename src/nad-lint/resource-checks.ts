@@ -52,7 +52,7 @@ export function checkResource(
     findings.push(
       finding(
         "bridge-on-no-node",
-        `${bridge} is published by 0 of ${nodes.total} nodes. ${consequence}. Make it on a node, or let the marker publish it, or correct "bridge".`,
+        `${bridge} is published by ${nodes.total === 1 ? "no node" : `none of ${nodes.total} nodes`}. ${consequence}. Make it on a node, or let the marker publish it, or correct "bridge".`,
       ),
     );
   }

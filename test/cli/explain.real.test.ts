@@ -94,7 +94,7 @@ describe("kubectl macpool explain on a real API server", () => {
     expect(states(steps)).toEqual([
       ["accepted", "ok", `${mac}, automatic, Allocated`],
       ["network", "ok", "lab/blue: bridge br1, VLAN 100"],
-      ["bridge", "ok", "1 of 1 nodes has br1: node-a"],
+      ["bridge", "ok", "the only node has br1: node-a"],
       ["scheduled", "unknown", "KubeVirt has not made its pod yet"],
       ["alone", "ok", `no other running object and no node has ${mac}`],
     ]);

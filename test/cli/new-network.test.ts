@@ -71,13 +71,13 @@ describe("kubectl macpool new-network", () => {
     [
       "none of the nodes",
       nodesAre(list([node("a", {})])),
-      "0 of 1 nodes have br1\nwarning: br1 is published by 0 of 1 nodes. Pods stay Pending until a node publishes it. " +
+      "no node has br1\nwarning: br1 is published by no node. Pods stay Pending until a node publishes it. " +
         'Make it on a node, or let the marker publish it, or correct "bridge".\n',
     ],
     [
       "many nodes",
       nodesAre(list(Array.from({ length: 12 }, (_, index) => node(`n${index + 10}`, BR1)))),
-      "12 of 12 nodes have br1: n10, n11, n12, n13, n14, n15, n16, n17, n18, n19 and 2 more\n",
+      "all 12 nodes have br1: n10, n11, n12, n13, n14, n15, n16, n17, n18, n19 and 2 more\n",
     ],
     [
       "nodes that may not be listed",

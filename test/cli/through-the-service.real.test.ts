@@ -54,7 +54,7 @@ describe("kubectl macpool through the API server's proxy", () => {
 
   it("answers every command with the pool's own knowledge and the viewer's rights", async () => {
     const expected: readonly (readonly [string[], number, RegExp])[] = [
-      [["networks"], 0, /br1 on 1 of 1 node +filtering on[\s\S]* default\/blue +100 +inherit[^\n]* 0 +-\n/],
+      [["networks"], 0, /br1 on the only node +filtering on[\s\S]* default\/blue +100 +inherit[^\n]* 0 +-\n/],
       [["network", "blue"], 0, /^Network default\/blue\n[\s\S]*node-b +0 +starts\n$/],
       [["status"], 0, /used +1 \(<0\.1 %\): 1 bound[\s\S]*full in +no forecast\. [\s\S]*No problems\.\n$/],
       [["list", "-A"], 0, new RegExp(`${mac} +default +VirtualMachine/web`)],

@@ -60,7 +60,7 @@ describe("the webhook of NetworkAttachmentDefinitions", () => {
     const answer = review(request(nad(GOOD)), "Enforce", known);
     expect(answer).toMatchObject({
       allowed: true,
-      warnings: [expect.stringContaining("0 of 2 nodes"), expect.anything()],
+      warnings: [expect.stringContaining("none of 2 nodes"), expect.anything()],
     });
   });
 

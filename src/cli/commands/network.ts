@@ -1,8 +1,9 @@
+import { nodesOf, vlanText } from "../../api/network-text.ts";
 import type { NetworkView } from "../../mac-pool/inspection/rest/views.ts";
 import type { CommandSpec } from "../command.ts";
 import { oneArgument, UsageError } from "../command-line.ts";
 import { describeFindings } from "../findings-text.ts";
-import { nodesText, VERDICTS, vlanText, waitingText } from "../network-text.ts";
+import { nodesText, VERDICTS, waitingText } from "../network-text.ts";
 import { withCommas } from "../quantities.ts";
 import { type Column, formatFields, formatTable, tableOptions } from "../table.ts";
 import type { Terminal } from "../terminal.ts";
@@ -63,7 +64,7 @@ function fieldsOf(view: NetworkView): (readonly [string, string])[] {
     bridge === undefined
       ? []
       : [
-          ["bridge", `${bridge}, on ${withCommas(nodes.withBridge)} of ${withCommas(nodes.total)} nodes`],
+          ["bridge", `${bridge}, on ${nodesOf(nodes.withBridge, nodes.total)}`],
           ["VLAN", vlan === "" ? "none" : vlan],
           ["MTU", mtu === undefined ? "1500 at most" : String(mtu)],
           ["spoof check", spoofCheck ? "on" : "off"],

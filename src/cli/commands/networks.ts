@@ -1,7 +1,8 @@
+import { vlanText } from "../../api/network-text.ts";
 import type { BridgeView, NetworkView } from "../../mac-pool/inspection/rest/views.ts";
 import type { CommandSpec } from "../command.ts";
 import { type CommandLine, UsageError } from "../command-line.ts";
-import { cellText, LEGEND, nodesText, onNodes, problemText, vlanText } from "../network-text.ts";
+import { cellText, LEGEND, nodesText, onNodes, problemText } from "../network-text.ts";
 import { withCommas } from "../quantities.ts";
 import { type Column, formatTable, tableOptions } from "../table.ts";
 import { wrapped } from "../terminal.ts";

@@ -1,6 +1,7 @@
 import { bridgeResource } from "../../api/bridge-resource.ts";
 import { NETWORK_ATTACHMENT_DEFINITIONS } from "../../api/kinds.ts";
 import { isNamespaceName, isObjectName, MAX_LABEL, MAX_SUBDOMAIN } from "../../api/legal-names.ts";
+import { nodesHave } from "../../api/network-text.ts";
 import { isForbidden } from "../../kube/client/api-error.ts";
 import { objectYaml } from "../../kube/client/object-yaml.ts";
 import { lintNetwork } from "../../nad-lint/lint.ts";
@@ -146,5 +147,5 @@ function sentenceOf(bridge: string, { total, publishing }: NodesWithBridges): st
   const more = names.length - MAX_NODES;
   const shown = names.slice(0, MAX_NODES).join(", ");
   const list = names.length === 0 ? "" : `: ${shown}${more > 0 ? ` and ${more} more` : ""}`;
-  return `${names.length} of ${total} nodes ${names.length === 1 ? "has" : "have"} ${bridge}${list}`;
+  return `${nodesHave(names.length, total, bridge)}${list}`;
 }

@@ -4,6 +4,7 @@
  */
 import { addressesIn, describeHosts, HOST_CONFLICT_ADVICE } from "../../api/host-interfaces.ts";
 import { parseMac } from "../../api/mac.ts";
+import { nodesHave } from "../../api/network-text.ts";
 import {
   describeSeenElsewhere,
   type Flap,
@@ -124,7 +125,7 @@ function bridge(facts: WayFacts, { bridge, makesBridge, nad }: NetworkOnBridge):
   if ("unknown" in nodes) return unknown("bridge", `nodes are ${nodes.unknown}`);
   const all = nodes.value ?? [];
   const names = all.filter(({ bridges }) => bridges.includes(bridge)).map(({ name }) => name);
-  const count = `${names.length} of ${all.length} nodes ${names.length === 1 ? "has" : "have"} ${bridge}`;
+  const count = nodesHave(names.length, all.length, bridge);
   if (names.length > 0) return ok("bridge", `${count}: ${named(names.sort())}`);
   return wrong("bridge", count, `Make ${bridge} on a node, or correct "bridge" in ${nad.namespace}/${nad.name}.`);
 }

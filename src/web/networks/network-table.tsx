@@ -17,9 +17,10 @@ interface Props {
 
 /** Bridges, under each its networks, and what happens to a VM of them on which node. */
 export function NetworkTable({ groups, nodes }: Props) {
+  const isMany = nodes !== undefined && nodes.length > MANY;
   return (
     <ScrollRegion label="Networks">
-      <table class={nodes !== undefined && nodes.length > MANY ? "networks many" : "networks"}>
+      <table class={isMany ? "networks many" : "networks"}>
         <caption class="unseen">Bridges, their networks, and the VMs that run on which node</caption>
         <thead>
           <tr>
@@ -36,8 +37,8 @@ export function NetworkTable({ groups, nodes }: Props) {
               </>
             )}
             {nodes?.map((node) => (
-              <th scope="col" key={node} class="node">
-                {node}
+              <th scope="col" key={node} class="node" title={node}>
+                <NodeName name={node} />
               </th>
             ))}
             <th scope="col">What is wrong</th>
@@ -45,7 +46,7 @@ export function NetworkTable({ groups, nodes }: Props) {
         </thead>
         {groups.map((group) => (
           <tbody key={group.name ?? ""}>
-            <BridgeRow group={group} nodes={nodes} />
+            <BridgeRow group={group} nodes={nodes} isMany={isMany} />
             {group.networks.map((network) => (
               <NetworkRow key={`${network.namespace}/${network.name}`} network={network} nodes={nodes} />
             ))}
@@ -56,13 +57,27 @@ export function NetworkTable({ groups, nodes }: Props) {
   );
 }
 
-function BridgeRow({
-  group: { name, bridge },
-  nodes,
-}: {
+/** It goes on in the next line after a dot. */
+function NodeName({ name }: { readonly name: string }) {
+  return (
+    <>
+      {name.split(/(?<=\.)/).map((label, index) => (
+        <span key={`${index} ${label}`} class="whole">
+          {label}
+        </span>
+      ))}
+    </>
+  );
+}
+
+interface BridgeRowProps {
   readonly group: BridgeGroup;
   readonly nodes: Props["nodes"];
-}) {
+  /** The columns have no room for words. */
+  readonly isMany: boolean;
+}
+
+function BridgeRow({ group: { name, bridge }, nodes, isMany }: BridgeRowProps) {
   return (
     <tr class="bridge">
       <th scope="rowgroup">
@@ -78,14 +93,23 @@ function BridgeRow({
         </>
       )}
       {nodes?.map((node) => (
-        <BridgeCell key={node} bridge={bridge} node={node} />
+        <BridgeCell key={node} bridge={bridge} node={node} isMany={isMany} />
       ))}
-      <td class="warn">{bridge?.problems.join("; ")}</td>
+      <td>
+        {bridge !== undefined && bridge.problems.length > 0 && <p class="warn">{bridge.problems.join("; ")}</p>}
+        {bridge !== undefined && isMany && <BridgeExceptions bridge={bridge} />}
+      </td>
     </tr>
   );
 }
 
-function BridgeCell({ bridge, node }: { readonly bridge: BridgeView | undefined; readonly node: string }) {
+interface BridgeCellProps {
+  readonly bridge: BridgeView | undefined;
+  readonly node: string;
+  readonly isMany: boolean;
+}
+
+function BridgeCell({ bridge, node, isMany }: BridgeCellProps) {
   const on = bridge?.on.find((one) => one.node === node);
   if (bridge === undefined || on === undefined) {
     return (
@@ -101,7 +125,7 @@ function BridgeCell({ bridge, node }: { readonly bridge: BridgeView | undefined;
   }
   return (
     <td class="node">
-      {count(on.running)} <small>{differences(bridge, on)}</small>
+      {count(on.running)} {!isMany && <small>{differences(bridge, on)}</small>}
     </td>
   );
 }

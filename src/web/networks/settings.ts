@@ -1,3 +1,4 @@
+import { nodesOf, vlanText as vlansOf } from "../../api/network-text.ts";
 import type { BridgeView, NetworkNodesView, NetworkView, Verdict } from "../../mac-pool/inspection/rest/views.ts";
 import { count, counted } from "../text.ts";
 
@@ -18,11 +19,8 @@ export const VERDICTS: readonly {
 ];
 
 /** `100`, `trunk 100-110`, `none`, and nothing of a network of another plugin. */
-export function vlanText({ bridge, vlan, trunk }: NetworkView): string {
-  if (bridge === undefined) return "";
-  const parts = [...(vlan === undefined ? [] : [`${vlan}`]), ...(trunk === undefined ? [] : [`trunk ${trunk}`])];
-  return parts.join(", ") || "none";
-}
+export const vlanText = (network: NetworkView): string =>
+  network.bridge === undefined ? "" : vlansOf(network) || "none";
 
 export function mtuText({ bridge, mtu }: NetworkView): string {
   if (bridge === undefined) return "";
@@ -30,9 +28,7 @@ export function mtuText({ bridge, mtu }: NetworkView): string {
 }
 
 /** `on 412 of 1,000 nodes` */
-export function presence({ nodes, totalNodes }: BridgeView): string {
-  return nodes === 0 ? "on no node" : `on ${count(nodes)} of ${counted(totalNodes, "node")}`;
-}
+export const presence = ({ nodes, totalNodes }: BridgeView): string => `on ${nodesOf(nodes, totalNodes)}`;
 
 export const filteringText = ({ filtering }: BridgeView): string =>
   filtering === undefined ? "" : `filtering ${filtering}`;
@@ -58,7 +54,7 @@ export function nodesText({ nodes, cells }: NetworkView, verdict: Verdict): stri
   );
   const rest = total - names.length;
   if (names.length > 0) return `on ${names.join(", ")}${rest > 0 ? ` and ${count(rest)} more` : ""}`;
-  return verdict === "NoBridge" ? `on ${count(total)}` : `on ${count(total)} of ${counted(nodes.total, "node")}`;
+  return verdict === "NoBridge" ? `on ${count(total)}` : `on ${nodesOf(total, nodes.total)}`;
 }
 
 const MAX_NAMES = 8;

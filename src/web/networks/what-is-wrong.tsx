@@ -16,13 +16,15 @@ export function WhatIsWrong({
         </p>
       )}
       {starting > 0 && <p class="quiet">{counted(starting, "VM is starting", "VMs are starting")}</p>}
-      {findings.map(({ code, severity, message }) => (
+      {findings.map(({ code, severity, summary, message }) => (
         <details key={`${code} ${message}`} class={severity === "error" ? "finding bad" : "finding"}>
           <summary>
             <span class="unseen">{severity} </span>
-            {code}
+            {summary}
           </summary>
-          <p>{message}</p>
+          <p>
+            {message} <code class="quiet">{code}</code>
+          </p>
         </details>
       ))}
       {moreFindings > 0 && (

@@ -44,6 +44,8 @@ export function NetworksView() {
       />
       <SearchNetworks search={search} />
       <ul class="legend" aria-label="Signs">
+        <li>7: running VMs</li>
+        <li>MTU: bytes</li>
         {VERDICTS.map(({ verdict, counted, meaning }) => (
           <li key={verdict}>
             <span class={`verdict ${counted}`}>{meaning}</span>

@@ -63,8 +63,9 @@ export const networks = z.array(networkViewSchema).parse([
       {
         code: "vlan-unfiltered",
         severity: "warning",
+        summary: "bridge filters no VLANs",
         message:
-          'br1 does not filter VLANs on 1 of 1 nodes, such as node-a. Pods are not kept in their VLAN there. Set vlan_filtering 1 on the bridge, or write "enableVlanFiltering": true.',
+          'br1 does not filter VLANs on node-a. Pods are not kept in their VLAN there. Set vlan_filtering 1 on the bridge, or write "enableVlanFiltering": true.',
       },
     ],
   },
@@ -88,8 +89,9 @@ export const networks = z.array(networkViewSchema).parse([
       {
         code: "bridge-on-no-node",
         severity: "warning",
+        summary: "no node has its bridge",
         message:
-          'br9 is published by 0 of 3 nodes. Make it on a node, or let the marker publish it, or correct "bridge".',
+          'br9 is published by none of 3 nodes. Make it on a node, or let the marker publish it, or correct "bridge".',
       },
     ],
   },
@@ -154,7 +156,12 @@ export const manyNodes = {
         { node: "node-0300", running: 3, verdict: "Fails" },
       ],
       findings: [
-        { code: "vlan-unfiltered", severity: "warning", message: "br1 does not filter VLANs on 2 of 412 nodes." },
+        {
+          code: "vlan-unfiltered",
+          severity: "warning",
+          summary: "bridge filters no VLANs",
+          message: "br1 does not filter VLANs on 2 of 412 nodes, such as node-0007.",
+        },
       ],
     },
   ]),

@@ -46,7 +46,7 @@ describe("the way from a request to a frame", () => {
       "network",
       "NetworkAttachmentDefinition lab/blue does not exist: pods do not start",
     ],
-    ["a bridge of no node", { nodes: { value: [{ name: "a", bridges: [] }] } }, "bridge", "0 of 1 nodes have br1"],
+    ["a bridge of no node", { nodes: { value: [{ name: "a", bridges: [] }] } }, "bridge", "no node has br1"],
     [
       "a node with the address",
       {
@@ -109,8 +109,8 @@ describe("the way from a request to a frame", () => {
   });
 
   it("takes the nodes of a bridge from their reports where nodes are not visible", () => {
-    expect(step("bridge", { nodes: HIDDEN })?.text).toBe("1 of 1 nodes has br1: node-a");
-    expect(stop({ nodes: HIDDEN, reports: { value: [reportWith([])] } })?.text).toBe("0 of 1 nodes have br1");
+    expect(step("bridge", { nodes: HIDDEN })?.text).toBe("the only node has br1: node-a");
+    expect(stop({ nodes: HIDDEN, reports: { value: [reportWith([])] } })?.text).toBe("no node has br1");
     for (const value of [[], [reportWith([]), reportWith(undefined)]]) {
       expect(step("bridge", { nodes: HIDDEN, reports: { value } })?.state).toBe("unknown");
     }

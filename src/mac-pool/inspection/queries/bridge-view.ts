@@ -1,3 +1,4 @@
+import { onSuchNodes } from "../../../api/network-text.ts";
 import type { NodeBridge } from "../../../api/node-macs.ts";
 import type { BridgeOnNodeView, BridgeView } from "../rest/network-views.ts";
 import { MAX_COLUMNS, MAX_EXCEPTIONS, sum } from "./network-view.ts";
@@ -54,17 +55,18 @@ function problemsOf(
   const unfiltered = needsFiltering ? nodes.filter(({ vlanFiltering }) => !vlanFiltering) : [];
   const down = nodes.filter(({ uplink }) => uplink === "down");
   return [
-    ...(unfiltered.length === 0 ? [] : [`does not filter VLANs ${where(unfiltered, nodes)}`]),
-    ...(down.length === 0 ? [] : [`uplink is down ${where(down, nodes)}`]),
+    ...(unfiltered.length === 0 ? [] : [`does not filter VLANs ${where(unfiltered, nodes.length)}`]),
+    ...(down.length === 0 ? [] : [`uplink is down ${where(down, nodes.length)}`]),
     ...(mtus.length < 2 ? [] : [`MTU differs from node to node: ${mtus.slice(0, MAX_MTUS).join(", ")}`]),
     ...(networks > 0 || !seesAll ? [] : ["no network uses it"]),
   ];
 }
 
-function where(some: readonly BridgeOnNodeView[], all: readonly BridgeOnNodeView[]): string {
-  const [first] = some;
-  if (some.length === 1) return `on ${first?.node}`;
-  return `on ${some.length} of ${all.length} nodes, such as ${first?.node}`;
+function where(some: readonly BridgeOnNodeView[], total: number): string {
+  return onSuchNodes(
+    some.map(({ node }) => node),
+    total,
+  );
 }
 
 function uplinkOf({ uplinks }: NodeBridge): { readonly uplink?: Uplink } {

@@ -1,3 +1,5 @@
+import type { Finding } from "../../../nad-lint/finding.ts";
+import { wordsOf } from "../../../nad-lint/finding-words.ts";
 import { vlanRanges } from "../../../nad-lint/segment.ts";
 import type { NetworkUsers } from "../../cluster/network-counts.ts";
 import type {
@@ -27,6 +29,7 @@ const MAX_MESSAGE_CHARS = 512;
 const TOO_LONG: NetworkFindingView = {
   code: "config-too-long",
   severity: "warning",
+  summary: "it is too long to be looked at",
   message:
     "spec.config has more than 16,384 characters or 100 objects: the MAC pool does not look at it. Use kubectl macpool lint.",
 };
@@ -46,7 +49,7 @@ export function networkView(facts: NetworkFacts, scope: Scope, whole: boolean): 
   const { namespace, name, type, bridge, resource, config } = network;
   const { access = 0, trunk = [] } = bridge?.vlans ?? {};
   const running = runningByNode(facts.users, scope);
-  const said = config === undefined ? [TOO_LONG] : judged.findings;
+  const said = config === undefined ? [TOO_LONG] : judged.findings.map(findingView);
   const findings = whole ? said : said.slice(0, MAX_FINDINGS);
   return {
     namespace,
@@ -61,12 +64,18 @@ export function networkView(facts: NetworkFacts, scope: Scope, whole: boolean): 
     nodes: nodesView(judged, on, nodes.length),
     ...usersView(facts.users, running, scope),
     cells: cellsOf(facts, running, scope, whole),
-    findings: findings.map(({ code, severity, message }) => ({
-      code,
-      severity: severity === "error" ? "error" : "warning",
-      message: message.slice(0, MAX_MESSAGE_CHARS),
-    })),
+    findings,
     moreFindings: said.length - findings.length,
+  };
+}
+
+function findingView(finding: Finding): NetworkFindingView {
+  const { code, severity, message } = finding;
+  return {
+    code,
+    severity: severity === "error" ? "error" : "warning",
+    summary: wordsOf(finding),
+    message: message.slice(0, MAX_MESSAGE_CHARS),
   };
 }
 
