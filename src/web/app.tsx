@@ -10,6 +10,7 @@ import { CollisionsView } from "./views/collisions.tsx";
 import { ConsistencyView } from "./views/consistency.tsx";
 import { MapView } from "./views/map.tsx";
 import { NamespacesView } from "./views/namespaces.tsx";
+import { NetworkView } from "./views/network.tsx";
 import { NetworksView } from "./views/networks.tsx";
 import { OverviewView } from "./views/overview.tsx";
 import { OwnerView } from "./views/owner.tsx";
@@ -19,6 +20,7 @@ import { SignIn } from "./views/sign-in.tsx";
 const PAGES: Readonly<Record<View, { readonly title: string; readonly Content: ComponentType }>> = {
   overview: { title: "Overview", Content: OverviewView },
   networks: { title: "Networks", Content: NetworksView },
+  network: { title: "Network", Content: NetworkView },
   addresses: { title: "Addresses", Content: AddressesView },
   address: { title: "Addresses", Content: AddressesView },
   map: { title: "Map", Content: MapView },

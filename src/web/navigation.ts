@@ -29,5 +29,10 @@ export const addressLink = (mac: string): string => {
   return linkTo("address", [mac], view === "addresses" || view === "address" ? query : {});
 };
 
-export const isAt = (view: View): boolean =>
-  route.value.view === view || (view === "addresses" && route.value.view === "address");
+export const networkLink = ({ namespace, name }: { readonly namespace: string; readonly name: string }): string =>
+  linkTo("network", [namespace, name]);
+
+/** Views that a tab leads to in two steps. */
+const WITHIN: Partial<Record<View, View>> = { address: "addresses", network: "networks" };
+
+export const isAt = (view: View): boolean => (WITHIN[route.value.view] ?? route.value.view) === view;

@@ -6,6 +6,7 @@
 export const VIEWS = [
   "overview",
   "networks",
+  "network",
   "addresses",
   "map",
   "collisions",

@@ -126,6 +126,28 @@ describe.skipIf(CHROMIUM === undefined)("networks in a browser", () => {
       await message.waitFor();
     });
 
+    it.each(shareOf(LOOKS))("are told one by one, with all nodes and who uses it: $look", async ({ look, options }) => {
+      await using opened = await open(options);
+      const { page } = opened;
+      await page.getByRole("link", { name: "default/br1-net" }).click();
+      await page.getByRole("heading", { name: "default/br1-net" }).waitFor();
+      const users = page.getByRole("region", { name: "Users" }).getByRole("row");
+      await expect
+        .poll(() => users.allInnerTexts())
+        .toEqual([
+          "VM or pod\tState\tNode",
+          `VMI tenant-0/web\truns\t${nodeName(0)}`,
+          `VMI tenant-1/db\truns\t${nodeName(1)}`,
+        ]);
+      await takePicture(page, `network-${nodes}-${look}`);
+      const cells = page.getByRole("region", { name: "Nodes" }).getByRole("row");
+      expect(await cells.count()).toBe(1 + Math.min(nodes, 100));
+      expect(await cells.nth(1).innerText()).toBe(`${nodeName(0)}\t1\ta VM starts`);
+      expect(await seriousFaults(page)).toEqual([]);
+      expect(await overflow(page)).toBe(0);
+      expect(opened.faults).toEqual([]);
+    });
+
     it("are found by a part of a name, of a namespace or of a bridge", async () => {
       await using opened = await open();
       const { page } = opened;

@@ -1,5 +1,5 @@
 import { nodesOf, vlanText } from "../../api/network-text.ts";
-import type { NetworkView } from "../../mac-pool/inspection/rest/views.ts";
+import type { NetworkUserView, NetworkView } from "../../mac-pool/inspection/rest/views.ts";
 import type { CommandSpec } from "../command.ts";
 import { oneArgument, UsageError } from "../command-line.ts";
 import { describeFindings } from "../findings-text.ts";
@@ -11,6 +11,8 @@ import { formatViews, networkNameOf } from "../views-text.ts";
 
 /** Of more nodes, those are shown that have a VM or where none can start; all of them with -o wide. */
 const MAX_NODES = 16;
+/** With -o wide, all that the pool tells. */
+const MAX_USERS = 16;
 
 export const network: CommandSpec = {
   name: "network",
@@ -19,7 +21,7 @@ export const network: CommandSpec = {
   details: [
     "NAME is NAME or NAMESPACE/NAME of a NetworkAttachmentDefinition.",
     "Says what happens to a VM of the network on each node, who uses it, and what the lint finds. Of more than 16 nodes it shows " +
-      "those with VMs, and those with the bridge where not all is well; -o wide shows all.",
+      "those with VMs, and those with the bridge where not all is well, and of more than 16 VMs and pods the first; -o wide shows all.",
   ],
   offers: "networks",
   run: async (input) => {
@@ -51,7 +53,33 @@ function describe(view: NetworkView, options: Parameters<typeof tableOptions>[0]
   const left = cells.length - shown.length;
   const others = left === 0 ? "" : `${withCommas(left)} other nodes without VMs: -o wide shows them.\n`;
   const wrong = findings.length === 0 ? "" : `\n${describeFindings(findings, terminal)}`;
-  return `Network ${namespace}/${name}\n${formatFields(fieldsOf(view))}${table}${others}${wrong}`;
+  const users = describeUsers(view, options, terminal);
+  return `Network ${namespace}/${name}\n${formatFields(fieldsOf(view))}${table}${others}${users}${wrong}`;
+}
+
+const STATES = { running: "runs", starting: "is starting", waiting: "waits for a node" } as const;
+const KINDS: Readonly<Record<NetworkUserView["kind"], string>> = {
+  VirtualMachine: "VM",
+  VirtualMachineInstance: "VMI",
+  Pod: "pod",
+};
+
+function describeUsers(
+  { users = [], moreUsers = 0 }: NetworkView,
+  options: Parameters<typeof tableOptions>[0],
+  terminal: Terminal,
+): string {
+  if (users.length === 0) return "";
+  const shown = options.output === "wide" ? users : users.slice(0, MAX_USERS);
+  const columns: Column<NetworkUserView>[] = [
+    { header: "VM OR POD", cell: ({ kind, namespace, name }) => `${KINDS[kind]} ${namespace}/${name}`, cut: true },
+    { header: "STATE", cell: ({ state }) => STATES[state], cut: true },
+    { header: "NODE", cell: ({ node = "" }) => node, cut: true },
+  ];
+  const left = users.length - shown.length + moreUsers;
+  const others =
+    left === 0 ? "" : `${withCommas(left)} more.${users.length > shown.length ? " -o wide shows more." : ""}\n`;
+  return `\n${formatTable(columns, shown, tableOptions(options, terminal))}${others}`;
 }
 
 const isTold = ({ running, verdict }: NetworkView["cells"][number]): boolean =>

@@ -6,9 +6,9 @@ import { type NetworkUse, networkUseOfInstance, networkUseOfPod } from "../objec
 export interface NetworkUsers {
   /** Namespace -> node -> running VMs. */
   readonly running: ReadonlyMap<string, ReadonlyMap<string, number>>;
-  /** Namespace -> names of VMs that wait for a node. */
-  readonly waiting: ReadonlyMap<string, ReadonlySet<string>>;
-  /** Namespace -> VMs that have a node and do not run yet. */
+  /** Namespace -> VMs that wait for a node, as far as their VMIs tell: name -> UID of the VMI. */
+  readonly waiting: ReadonlyMap<string, ReadonlyMap<string, string>>;
+  /** Namespace -> VMs that do not run yet and wait for something else. */
   readonly starting: ReadonlyMap<string, number>;
   /** Namespace -> pods that belong to no VM. */
   readonly pods: ReadonlyMap<string, number>;
@@ -25,7 +25,7 @@ interface Followed {
 
 interface Counted {
   readonly running: Map<string, Map<string, number>>;
-  readonly waiting: Map<string, Set<string>>;
+  readonly waiting: Map<string, Map<string, string>>;
   readonly starting: Map<string, number>;
   readonly pods: Map<string, number>;
 }
@@ -42,17 +42,25 @@ interface Users {
   readonly count: Count;
   /** As they were counted: the last state of a deleted object may say otherwise. */
   readonly counted: Map<string, KubeObject>;
+  /** Their keys, by network. */
+  readonly byNad: Map<string, Set<string>>;
   /** Counted at the next question. */
   readonly uncounted: Map<string, KubeObject>;
 }
+
+const nothingCounted = (): Pick<Users, "counted" | "byNad" | "uncounted"> => ({
+  counted: new Map(),
+  byNad: new Map(),
+  uncounted: new Map(),
+});
 
 /** Who uses which network, so that no question counts all VMs. Follows the caches once somebody has asked. */
 export class NetworkCounts {
   readonly #caches: FollowedCaches;
   readonly #counted = new Map<string, Counted>();
   readonly #users: readonly Users[] = [
-    { useOf: networkUseOfInstance, count: countInstance, counted: new Map(), uncounted: new Map() },
-    { useOf: networkUseOfPod, count: countPod, counted: new Map(), uncounted: new Map() },
+    { ...nothingCounted(), useOf: networkUseOfInstance, count: countInstance },
+    { ...nothingCounted(), useOf: networkUseOfPod, count: countPod },
   ];
   #follows = false;
 
@@ -76,7 +84,7 @@ export class NetworkCounts {
       for (const [key, object] of users.uncounted) {
         users.uncounted.delete(key);
         users.counted.set(key, object);
-        this.#change(users, users.useOf(object), 1);
+        this.#change(users, key, users.useOf(object), 1);
         await turn.share();
       }
     }
@@ -85,6 +93,14 @@ export class NetworkCounts {
   /** `nad`: as namespace/name. */
   of(nad: string): NetworkUsers {
     return this.#counted.get(nad) ?? NOBODY;
+  }
+
+  /** The VMIs that are on a network, and the pods. `nad`: as namespace/name. */
+  usersOf(nad: string): { readonly instances: Iterable<KubeObject>; readonly pods: Iterable<KubeObject> } {
+    const [instances, pods] = this.#users.map(({ counted, byNad }) =>
+      [...(byNad.get(nad) ?? [])].flatMap((key) => counted.get(key) ?? []),
+    );
+    return { instances: instances ?? [], pods: pods ?? [] };
   }
 
   #handlerOf(users: Users): Handler<KubeObject> {
@@ -102,10 +118,10 @@ export class NetworkCounts {
         }
         counted.set(key, object);
         const [now, before] = [useOf(object), useOf(old)];
-        const isSamePlace = now.node === before.node && now.isStarting === before.isStarting;
+        const isSamePlace = now.node === before.node && now.state === before.state;
         if (isSamePlace && now.nads.join() === before.nads.join()) return;
-        this.#change(users, before, -1);
-        this.#change(users, now, 1);
+        this.#change(users, key, before, -1);
+        this.#change(users, key, now, 1);
       },
       delete: (object) => {
         const key = objectKey(object);
@@ -113,13 +129,15 @@ export class NetworkCounts {
         const old = counted.get(key);
         if (old === undefined) return;
         counted.delete(key);
-        this.#change(users, useOf(old), -1);
+        this.#change(users, key, useOf(old), -1);
       },
     };
   }
 
-  #change({ count }: Users, use: NetworkUse, by: 1 | -1): void {
+  #change({ count, byNad }: Users, key: string, use: NetworkUse, by: 1 | -1): void {
     for (const nad of use.nads) {
+      if (by === 1) byNad.set(nad, (byNad.get(nad) ?? new Set()).add(key));
+      else if (byNad.get(nad)?.delete(key) && byNad.get(nad)?.size === 0) byNad.delete(nad);
       const counted = this.#counted.get(nad) ?? nobody();
       this.#counted.set(nad, counted);
       count(counted, use, by);
@@ -129,16 +147,16 @@ export class NetworkCounts {
 }
 
 function countInstance({ running, waiting, starting }: Counted, use: NetworkUse, by: 1 | -1): void {
-  const { namespace, name, node, isStarting } = use;
-  if (node === "") {
-    const names = waiting.get(namespace) ?? new Set();
-    if (by === 1) names.add(name);
+  const { namespace, name, uid, node, state } = use;
+  if (state === "waiting") {
+    const names = waiting.get(namespace) ?? new Map<string, string>();
+    if (by === 1) names.set(name, uid);
     else names.delete(name);
     if (names.size === 0) waiting.delete(namespace);
     else waiting.set(namespace, names);
     return;
   }
-  if (isStarting) {
+  if (state === "starting") {
     add(starting, namespace, by);
     return;
   }

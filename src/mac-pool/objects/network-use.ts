@@ -11,11 +11,17 @@ export interface NetworkUse {
   readonly nads: readonly string[];
   readonly namespace: string;
   readonly name: string;
-  /** Empty while it waits for one. */
+  readonly uid: string;
+  /** Empty until it has one. A VMI has it only when its launcher runs there. */
   readonly node: string;
-  /** It does not run yet. */
-  readonly isStarting: boolean;
+  readonly state: UseState;
 }
+
+/** `waiting`: for a node, as far as the object itself tells. */
+type UseState = "running" | "starting" | "waiting";
+
+/** Of a VMI whose launcher exists. Before, KubeVirt waits for something else, such as a disk. */
+const SCHEDULING = "Scheduling";
 
 /** Of a VMI; none once it has ended. */
 export function networkUseOfInstance(vmi: KubeObject): NetworkUse {
@@ -25,6 +31,7 @@ export function networkUseOfInstance(vmi: KubeObject): NetworkUse {
     vmi,
     names.map((name) => `multus ${name}`),
     textAt(vmi, "status", "nodeName"),
+    textAt(vmi, "status", "phase") === SCHEDULING,
   );
 }
 
@@ -32,15 +39,17 @@ export function networkUseOfInstance(vmi: KubeObject): NetworkUse {
 export function networkUseOfPod(pod: KubeObject): NetworkUse {
   const networks = isFinished(pod) || isLauncher(pod) ? undefined : podNetworks(pod);
   const names = networks !== undefined && "elements" in networks ? networks.elements.map(networkOf) : [];
-  return useOf(pod, names, textAt(pod, "spec", "nodeName"));
+  return useOf(pod, names, textAt(pod, "spec", "nodeName"), true);
 }
 
-function useOf(object: KubeObject, networks: readonly string[], node: string): NetworkUse {
-  const { namespace = "", name = "" } = object.metadata;
+/** `isScheduled`: whether it waits for a node as long as it has none. */
+function useOf(object: KubeObject, networks: readonly string[], node: string, isScheduled: boolean): NetworkUse {
+  const { namespace = "", name = "", uid = "" } = object.metadata;
   const nads = networks.flatMap((network) => {
     const nad = nadOf(network, namespace);
     return nad === undefined ? [] : [`${nad.namespace}/${nad.name}`];
   });
-  const isStarting = isStartingPhase(textAt(object, "status", "phase"));
-  return { nads: [...new Set(nads)], namespace, name, node, isStarting };
+  const isStarting = node === "" || isStartingPhase(textAt(object, "status", "phase"));
+  const state = node === "" && isScheduled ? "waiting" : isStarting ? "starting" : "running";
+  return { nads: [...new Set(nads)], namespace, name, uid, node, state };
 }

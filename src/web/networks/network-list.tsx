@@ -1,5 +1,6 @@
 import { counted } from "../text.ts";
 import type { BridgeGroup } from "./bridge-groups.ts";
+import { NetworkLink } from "./network-link.tsx";
 import { BridgeExceptions, NodesSummary } from "./nodes-summary.tsx";
 import { filteringText, mtuText, presence, vlanText } from "./settings.ts";
 import { WhatIsWrong } from "./what-is-wrong.tsx";
@@ -35,8 +36,7 @@ export function NetworkList({ groups }: { readonly groups: readonly BridgeGroup[
             {networks.map((network) => (
               <li key={`${network.namespace}/${network.name}`}>
                 <h3>
-                  <span class="quiet">{network.namespace}/</span>
-                  {network.name}
+                  <NetworkLink network={network} />
                 </h3>
                 <p class="quiet">
                   {network.bridge !== undefined && `VLAN ${vlanText(network)}, MTU ${mtuText(network)}, `}

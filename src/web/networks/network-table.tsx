@@ -2,6 +2,7 @@ import type { BridgeView, NetworkView } from "../../mac-pool/inspection/rest/vie
 import { ScrollRegion } from "../parts/scroll-region.tsx";
 import { count, counted } from "../text.ts";
 import type { BridgeGroup } from "./bridge-groups.ts";
+import { NetworkLink } from "./network-link.tsx";
 import { BridgeExceptions, NodesSummary } from "./nodes-summary.tsx";
 import { differences, filteringText, mtuText, presence, VERDICTS, vlanText } from "./settings.ts";
 import { WhatIsWrong } from "./what-is-wrong.tsx";
@@ -135,8 +136,7 @@ function NetworkRow({ network, nodes }: { readonly network: NetworkView; readonl
   return (
     <tr>
       <th scope="row">
-        <span class="quiet">{network.namespace}/</span>
-        {network.name}
+        <NetworkLink network={network} />
         {network.bridge === undefined && network.type !== undefined && <small> plugin {network.type}</small>}
       </th>
       <td>{vlanText(network)}</td>

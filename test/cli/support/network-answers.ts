@@ -50,6 +50,12 @@ export const networks = z.array(networkViewSchema).parse([
     trunk: "200-210",
     spoofCheck: true,
     starting: 2,
+    users: [
+      { kind: "VirtualMachine", namespace: "tenant-a", name: "db", state: "starting", node: "node-a" },
+      { kind: "VirtualMachineInstance", namespace: "tenant-a", name: "job", state: "starting" },
+      { kind: "VirtualMachine", namespace: "tenant-a", name: "web", state: "running", node: "node-a" },
+    ],
+    moreUsers: 0,
     resource: "bridge.network.kubevirt.io/br1",
     nodes: { ...NO_NODES, warning: 1, noBridge: 2 },
     running: 1,

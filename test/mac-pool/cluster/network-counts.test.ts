@@ -94,4 +94,29 @@ describe("the counts of users of networks", () => {
     await bed.counts.read(atOnce);
     expect(bed.running).toBe(0);
   });
+
+  it("name the VMs of a network, as they are now", async () => {
+    const bed = new Bed(guests(3));
+    await bed.counts.read(atOnce);
+    bed.delete(guest(1));
+    const moved = guestOf("a", "vm-2", ["other"], "node-a");
+    bed.update(moved, guest(2));
+    const namesOf = (nad: string) => [...bed.counts.usersOf(nad).instances].map(({ metadata }) => metadata.name);
+    expect(namesOf("a/net")).toEqual(["vm-0"]);
+    expect(namesOf("a/other")).toEqual(["vm-2"]);
+    bed.delete(moved);
+    expect(namesOf("a/other")).toEqual([]);
+  });
+
+  it("let a VM wait for a node only when its launcher exists", async () => {
+    const withoutNode = (name: string, phase: string) => ({
+      ...guestOf("a", name, ["net"]),
+      status: { phase },
+    });
+    const bed = new Bed([withoutNode("importing", "Pending"), withoutNode("scheduling", "Scheduling")]);
+    await bed.counts.read(atOnce);
+    const { waiting, starting } = bed.counts.of("a/net");
+    expect(waiting.get("a")).toEqual(new Map([["scheduling", "vmi-a-scheduling"]]));
+    expect(starting.get("a")).toBe(1);
+  });
 });

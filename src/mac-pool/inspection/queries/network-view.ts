@@ -10,6 +10,7 @@ import type {
   Verdict,
 } from "../rest/network-views.ts";
 import type { CatalogNetwork } from "./network-catalog.ts";
+import { type IsPlaced, usersView } from "./network-users.ts";
 import type { JudgedNetwork } from "./network-verdict.ts";
 import type { BridgeOnNodes } from "./node-bridges.ts";
 import type { Scope } from "./scope.ts";
@@ -20,8 +21,6 @@ export const MAX_EXCEPTIONS = 8;
 const MAX_FINDINGS = 4;
 /** Of a single view. Kubernetes supports 5,000 nodes. */
 const MAX_CELLS = 5_000;
-const MAX_USERS = 16;
-const MAX_WAITING = 8;
 /** Tenants write networks. */
 const MAX_RANGES = 32;
 const MAX_MESSAGE_CHARS = 512;
@@ -41,6 +40,7 @@ export interface NetworkFacts {
   /** Nodes that report, ascending. */
   readonly nodes: readonly string[];
   readonly users: NetworkUsers;
+  readonly isPlaced: IsPlaced;
 }
 
 /** `whole`: with all nodes and findings. */
@@ -62,7 +62,8 @@ export function networkView(facts: NetworkFacts, scope: Scope, whole: boolean): 
     spoofCheck: bridge?.spoofCheck ?? false,
     ...(resource === undefined ? {} : { resource }),
     nodes: nodesView(judged, on, nodes.length),
-    ...usersView(facts.users, running, scope),
+    ...usersView(facts.users, facts.isPlaced, scope),
+    running: sum(running.values()),
     cells: cellsOf(facts, running, scope, whole),
     findings,
     moreFindings: said.length - findings.length,
@@ -94,33 +95,6 @@ export function sum(counts: Iterable<number>): number {
   let all = 0;
   for (const count of counts) all += count;
   return all;
-}
-
-function usersView(users: NetworkUsers, running: ReadonlyMap<string, number>, { namespace }: Scope) {
-  const sees = (of: string): boolean => namespace === undefined || of === namespace;
-  const waiting = [...users.waiting].filter(([of]) => sees(of));
-  const starting = [...users.starting].filter(([of]) => sees(of));
-  const pods = [...users.pods].filter(([of]) => sees(of));
-  const others = [...waiting, ...starting, ...pods].map(([of]) => of);
-  const usedBy = new Set([...users.running.keys(), ...others]);
-  return {
-    running: sum(running.values()),
-    pending: sum(waiting.map(([, names]) => names.size)),
-    starting: sum(starting.map(([, count]) => count)),
-    pods: sum(pods.map(([, count]) => count)),
-    usedBy: [...usedBy].filter(sees).sort().slice(0, MAX_USERS),
-    waiting: firstNames(waiting),
-  };
-}
-
-function firstNames(waiting: readonly (readonly [string, ReadonlySet<string>])[]): string[] {
-  const names: string[] = [];
-  for (const [namespace, own] of waiting) {
-    for (const name of own) {
-      if (names.push(`${namespace}/${name}`) === MAX_WAITING) return names.sort();
-    }
-  }
-  return names.sort();
 }
 
 const COUNTED: Readonly<Record<Verdict, "works" | "warning" | "fails" | "noBridge" | "unknown">> = {

@@ -1,6 +1,9 @@
 import type { Clock } from "../../../kube/clock.ts";
+import { textAt } from "../../../kube/json-path.ts";
 import type { Caches } from "../../cluster/caches.ts";
+import { BY_INSTANCE } from "../../cluster/informers.ts";
 import { NetworkCounts } from "../../cluster/network-counts.ts";
+import { isFinished } from "../../objects/pod-networks.ts";
 import { readToken, writeToken } from "../rest/continue-token.ts";
 import type { ListView } from "../rest/envelopes.ts";
 import type { BridgeView, NetworkView } from "../rest/network-views.ts";
@@ -8,6 +11,7 @@ import { notFound, Problem } from "../rest/problem.ts";
 import { bridgeView } from "./bridge-view.ts";
 import { closestName } from "./closest-name.ts";
 import { type CatalogNetwork, NetworkCatalog } from "./network-catalog.ts";
+import { type IsPlaced, usersOf } from "./network-users.ts";
 import { networkView, runningByNode } from "./network-view.ts";
 import { NodeBridges } from "./node-bridges.ts";
 import { type Scope, sees } from "./scope.ts";
@@ -66,7 +70,10 @@ export class NetworkQueries {
   async network(namespace: string, name: string, scope: Scope): Promise<NetworkView> {
     await this.#whenKnown();
     const network = this.#catalog.get(namespace, name);
-    if (network !== undefined) return this.#view(network, scope, true);
+    if (network !== undefined) {
+      const users = usersOf(this.#counts.usersOf(`${namespace}/${name}`), this.#isPlaced, scope);
+      return { ...this.#view(network, scope, true), ...users };
+    }
     const names = this.#catalog.list().flatMap((one) => (one.namespace === namespace ? [one.name] : []));
     throw notFound(`NetworkAttachmentDefinition ${namespace}/${name}`, closestName(name, names));
   }
@@ -95,8 +102,13 @@ export class NetworkQueries {
     const on = network.bridge && this.#bridges.all.get(network.bridge.bridge);
     const judged = this.#catalog.judge(network, on, nodes.length, scope.namespace === undefined);
     const users = this.#counts.of(`${network.namespace}/${network.name}`);
-    return networkView({ network, judged, on, nodes, users }, scope, whole);
+    return networkView({ network, judged, on, nodes, users, isPlaced: this.#isPlaced }, scope, whole);
   }
+
+  readonly #isPlaced: IsPlaced = (uid) =>
+    this.#caches.pods
+      .byIndex(BY_INSTANCE, uid)
+      .some((launcher) => !isFinished(launcher) && textAt(launcher, "spec", "nodeName") !== "");
 
   #bridgeView(
     name: string,

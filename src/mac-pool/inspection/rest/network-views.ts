@@ -35,6 +35,17 @@ const networkCellViewSchema = z.object({
 });
 export type NetworkCellView = z.infer<typeof networkCellViewSchema>;
 
+const networkUserViewSchema = z.object({
+  kind: z.enum(["VirtualMachine", "VirtualMachineInstance", "Pod"]),
+  namespace: z.string(),
+  name: z.string(),
+  state: z
+    .enum(["running", "starting", "waiting"])
+    .describe("waiting: for a node. starting: it does not run yet, and waits for something else."),
+  node: z.string().exactOptional(),
+});
+export type NetworkUserView = z.infer<typeof networkUserViewSchema>;
+
 const networkNodesViewSchema = z
   .object({
     total: count.describe("Nodes that report their bridges."),
@@ -64,8 +75,8 @@ export const networkViewSchema = z
     resource: z.string().exactOptional().describe("Node resource that its annotation names."),
     nodes: networkNodesViewSchema,
     running: count.describe("VMs that run on it, of those that the reader may see; so of all numbers here."),
-    pending: count.describe("VMs that wait for a node."),
-    starting: count.describe("VMs that have a node and do not run yet."),
+    pending: count.describe("VMs that wait for a node: their launcher pod has none."),
+    starting: count.describe("VMs that do not run yet, and wait for something else."),
     pods: count.describe("Pods with a MAC address on it that belong to no VM."),
     usedBy: z.array(z.string()).describe("Namespaces of these VMs and pods, 16 at most."),
     waiting: z.array(z.string()).describe("VMs that wait for a node, as namespace/name, eight at most."),
@@ -74,6 +85,11 @@ export const networkViewSchema = z
       .describe(
         "Nodes. In a list of more than 16 nodes at most eight: those with the bridge whose verdict is not that of most.",
       ),
+    users: z
+      .array(networkUserViewSchema)
+      .exactOptional()
+      .describe("These VMs and pods by name, 500 at most. Only in the answer about one network."),
+    moreUsers: count.exactOptional().describe("Users that are left out."),
     findings: z.array(networkFindingViewSchema).describe("The worst first; four at most in a list."),
     moreFindings: count.describe("Findings that are left out."),
   })
