@@ -13,15 +13,17 @@ export interface NodeRoot {
   readonly name: string;
   /** An empty directory. */
   readonly mountPoint: string;
-  /** Directory of the node's disk; holds DISK_DIRECTORIES. */
+  /** Directory of the node's disk; holds `diskDirectories`. */
   readonly disk: string;
   /** The node's programs: file name there, executable here. */
   readonly programs: Readonly<Record<string, string>>;
   readonly directories: NodeDirectories;
 }
 
-/** What a node keeps over a reboot. */
-export const DISK_DIRECTORIES = ["etc/cni", "etc/containerd", "etc/kubernetes", "opt/cni", "var/lib", "var/log"];
+/** What a node keeps over a reboot, below its root. */
+export function diskDirectories({ disk }: NodeDirectories): string[] {
+  return ["etc/cni", "etc/containerd", "etc/kubernetes", "var/lib", "var/log", ...disk];
+}
 
 /** Exists when the node's file system is complete. */
 export const BOOTED_FILE = "/run/booted";
@@ -51,7 +53,7 @@ export function nodeScript({ name, mountPoint, disk, programs, directories }: No
     ...DEVICES.flatMap((device) => [
       `if [ -e /dev/${device} ]; then : > dev/${device}; mount --bind /dev/${device} dev/${device}; fi`,
     ]),
-    ...DISK_DIRECTORIES.flatMap((directory) => bindTree(`${disk}/${directory}`, directory, false)),
+    ...diskDirectories(directories).flatMap((directory) => bindTree(`${disk}/${directory}`, directory, false)),
     ...Object.entries(programs).flatMap(([program, file]) =>
       bindTree(file, `${below(PROGRAM_DIRECTORY)}/${program}`, true, true),
     ),
@@ -65,6 +67,7 @@ export function nodeScript({ name, mountPoint, disk, programs, directories }: No
       `mount --bind run/machine-settings/${setting}/value proc/sys/${setting}`,
     ]),
     ...enterTree(),
+    ...readOnlyRoot(directories),
     "mount --make-rshared /",
     // As iproute2 and container runtimes have it.
     `mount --bind ${netns} ${netns}`,
@@ -73,4 +76,10 @@ export function nodeScript({ name, mountPoint, disk, programs, directories }: No
     // In the foreground of a shell: pid 1 has to reap orphans.
     "while :; do sleep 86400; done",
   ].join("\n");
+}
+
+/** Mounts of their own stay as they are. */
+function readOnlyRoot({ writable }: NodeDirectories): string[] {
+  if (writable === undefined) return [];
+  return [...writable.map((path) => `mount --rbind ${path} ${path}`), "mount -o remount,bind,ro /"];
 }

@@ -3,7 +3,7 @@
  * supervisor's child with everything it starts, so nothing of it outlives the cluster.
  */
 import { existsSync } from "node:fs";
-import { chmod, copyFile, mkdir, writeFile } from "node:fs/promises";
+import { chmod, copyFile, mkdir, symlink, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { type CommandResult, mustRun, runCommand } from "../cluster/command.ts";
 import { Component } from "../cluster/control-plane/component.ts";
@@ -14,7 +14,7 @@ import { plainEnv, searchPath } from "../cluster/requirements.ts";
 import { eventually } from "../support/eventually.ts";
 import type { NodeDirectories } from "./distributions.ts";
 import { CONTAINERD_DIRECTORY, KUBERNETES_DIRECTORY, type NodeFile, PROGRAM_DIRECTORY } from "./node-config.ts";
-import { BOOTED_FILE, DISK_DIRECTORIES, nodeScript } from "./node-root.ts";
+import { BOOTED_FILE, diskDirectories, nodeScript } from "./node-root.ts";
 
 /** The programs that a test can kill and start. */
 export const SERVICES = ["containerd", "kubelet", "kube-proxy"] as const;
@@ -76,7 +76,12 @@ export class RealNode {
   async install(): Promise<void> {
     const { files, cniPlugins, directories } = this.#options;
     const plugins = join(this.#disk, directories.cniBinDir);
-    for (const directory of DISK_DIRECTORIES) await mkdir(join(this.#disk, directory), { recursive: true });
+    for (const directory of diskDirectories(directories)) await mkdir(join(this.#disk, directory), { recursive: true });
+    for (const [path, target] of Object.entries(directories.links)) {
+      const link = join(this.#disk, path);
+      await mkdir(join(dirname(link), target), { recursive: true });
+      await symlink(target, link);
+    }
     for (const [path, content] of files) {
       await mkdir(dirname(join(this.#disk, path)), { recursive: true });
       await writeFile(join(this.#disk, path), content, { mode: 0o600 });
@@ -178,14 +183,21 @@ export class RealNode {
     switch (service) {
       case "containerd":
         return ["containerd", `--config=${CONTAINERD_DIRECTORY}/config.toml`];
-      case "kubelet":
+      case "kubelet": {
+        const { kubeletDir, labels } = this.#options.directories;
         return [
           ...["kubelet", `--config=${config("kubelet.json")}`, `--kubeconfig=${config("kubelet.kubeconfig")}`],
-          `--root-dir=${this.#options.directories.kubeletDir}`,
+          ...[`--root-dir=${kubeletDir}`, `--node-labels=${labelList(labels)}`],
           ...[`--hostname-override=${this.#name}`, `--node-ip=${this.#options.plan.address}`, "--v=2"],
         ];
+      }
       case "kube-proxy":
         return ["kube-proxy", `--config=${config("kube-proxy.json")}`];
     }
   }
 }
+
+const labelList = (labels: Readonly<Record<string, string>>): string =>
+  Object.entries(labels)
+    .map(([key, value]) => `${key}=${value}`)
+    .join(",");

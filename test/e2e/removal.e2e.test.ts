@@ -7,15 +7,15 @@ import type { KubeClient } from "../../src/kube/client/client.ts";
 import { RESOURCES } from "../../src/kube/client/resource.ts";
 import { PluginGuard } from "../cluster/plugin-guard.ts";
 import { eventually } from "../support/eventually.ts";
-import { type Census, takeCensus } from "./census.ts";
 import { churnDuring } from "./churn.ts";
 import { InstalledProduct } from "./installed-product.ts";
+import { type Leftovers, leftoversOn, namesIn } from "./leftovers.ts";
 import { pluginSums, pluginSumsOn, pushNextImage } from "./next-image.ts";
 import type { NodeCluster } from "./node-cluster.ts";
 import { CNI_BIN_DIRECTORY, CONTAINERD_DIRECTORY } from "./node-config.ts";
 import { OLDEST_KUBERNETES_VERSION } from "./node-programs.ts";
 import { noRealNodes } from "./real-nodes.ts";
-import { addSecondNetwork, removeSecondNetwork, restartRuntime, SECOND_BRIDGE } from "./second-network.ts";
+import { addSecondNetwork, removeSecondNetwork, restartRuntime } from "./second-network.ts";
 import { deletePod, runPod } from "./test-pod.ts";
 
 const NODES = ["n1", "n2"] as const;
@@ -26,18 +26,12 @@ const ROLL = { limitMs: 300_000 };
 /** An installer looks once a minute, and leaves another one's files for some minutes. */
 const LATE = { limitMs: 600_000 };
 const OTHER_DIRECTORY = "/var/lib/cni/bin";
+const CNI_DIRECTORIES = [CNI_BIN_DIRECTORY, OTHER_DIRECTORY];
 /** Neither of them has our mark. */
 const FOREIGN_FILES = ["tuning.bak", "sbr"];
 const SECOND_RELEASE = { name: LINUX_BRIDGE_DAEMON_SET, namespace: "second-release" };
 const SECOND_HEALTH_PORT = 8092;
 const CONFIG = { name: NETWORK_ADDONS_CONFIG_NAME };
-
-interface Leftovers extends Census {
-  /** Names in both CNI directories. */
-  readonly executables: readonly string[];
-  readonly runFiles: readonly string[];
-  readonly containers: number;
-}
 
 describe.skipIf(await noRealNodes())(
   "real nodes that the product leaves",
@@ -59,7 +53,7 @@ describe.skipIf(await noRealNodes())(
         const files = FOREIGN_FILES.map((name) => `${CNI_BIN_DIRECTORY}/${name}`).join(" ");
         await product.cluster.mustExec(node, ["sh", "-c", `for file in ${files}; do echo theirs > $file; done`]);
         await restartRuntime(product, node);
-        before.set(node, await leftoversOn(node));
+        before.set(node, await leftoversOn(cluster, node, CNI_DIRECTORIES));
       }
       await product.install();
       for (const node of NODES) await addSecondNetwork(product, node);
@@ -68,24 +62,6 @@ describe.skipIf(await noRealNodes())(
       await product?.[Symbol.asyncDispose]();
     });
 
-    const namesIn = async (node: string, directory: string): Promise<string[]> =>
-      (await product.cluster.mustExec(node, ["sh", "-c", `ls -A ${directory} 2>/dev/null || true`]))
-        .split("\n")
-        .filter(Boolean);
-    async function leftoversOn(node: string): Promise<Leftovers> {
-      const census = await takeCensus(cluster, node);
-      const lines = async (script: string): Promise<string[]> =>
-        (await product.cluster.mustExec(node, ["sh", "-c", script])).split("\n").filter(Boolean);
-      return {
-        ...census,
-        // The bridge is the administrator's from its first pod on, and its table is the kernel's of all bridges.
-        links: census.links.filter((link) => !link.startsWith(`${SECOND_BRIDGE} `)),
-        rules: census.rules.filter((rule) => !isBaseOfSpoofChecks(rule)),
-        executables: [...(await namesIn(node, CNI_BIN_DIRECTORY)), ...(await namesIn(node, OTHER_DIRECTORY))].sort(),
-        runFiles: await lines("find /run/cni -mindepth 1 2>/dev/null | sort"),
-        containers: (await lines("ctr --namespace k8s.io containers list --quiet")).length,
-      };
-    }
     const patchSpec = (spec: object) => client.patch(NETWORK_ADDONS_CONFIGS, CONFIG, { type: "merge", body: { spec } });
     const available = () =>
       product.cluster.mustKubectl([
@@ -119,7 +95,7 @@ describe.skipIf(await noRealNodes())(
       await available();
       for (const node of NODES) {
         expect(await pluginSumsOn(product, node, OTHER_DIRECTORY)).toEqual(sums.first);
-        const left = await namesIn(node, CNI_BIN_DIRECTORY);
+        const left = await namesIn(cluster, node, CNI_BIN_DIRECTORY);
         expect(left.filter((name) => name in sums.first)).toEqual([]);
         expect(left).toEqual(expect.arrayContaining([...FOREIGN_FILES, "host-local", "ptp"]));
       }
@@ -201,7 +177,7 @@ describe.skipIf(await noRealNodes())(
         ROLL,
       );
       expect(await pluginSumsOn(product, used, OTHER_DIRECTORY)).toEqual(sums.first);
-      expect(await namesIn(unused, OTHER_DIRECTORY)).toEqual([]);
+      expect(await namesIn(cluster, unused, OTHER_DIRECTORY)).toEqual([]);
       const { items } = await client.list(RESOURCES.events, { namespace: "default" });
       const told = items.filter(({ reason }) => reason === "PluginsStay").map(({ note }) => note);
       expect(told).toEqual([expect.stringContaining(`stay in ${OTHER_DIRECTORY} of node ${used}`)]);
@@ -216,17 +192,14 @@ describe.skipIf(await noRealNodes())(
       const began = performance.now();
       console.log(`${await product.remove()}removed after ${Math.round(performance.now() - began)} ms`);
       for (const node of NODES) {
-        await expect.poll(() => leftoversOn(node), { timeout: ROLL.limitMs }).toEqual(before.get(node));
+        await expect
+          .poll(() => leftoversOn(cluster, node, CNI_DIRECTORIES), { timeout: ROLL.limitMs })
+          .toEqual(before.get(node));
       }
     });
   },
   LIMIT_MS,
 );
-
-const isBaseOfSpoofChecks = (rule: string): boolean => {
-  const { table, chain } = JSON.parse(rule) as Readonly<Record<string, { family?: string; name?: string }>>;
-  return [table, chain].some((entry) => entry?.family === "bridge" && ["nat", "PREROUTING"].includes(entry.name ?? ""));
-};
 
 /** The same DaemonSet as another release would apply it in a namespace of its own. */
 function secondRelease({ spec }: DaemonSet, image: string): DaemonSet {
