@@ -39,7 +39,7 @@ const noNodes = await noRealNodes();
 describe.skipIf(noNodes).each(CASES)(
   "a real node laid out as on %s",
   (distribution, name) => {
-    const { cniBinDir, cniConfigDir, criSocket, writable } = DISTRIBUTIONS[distribution];
+    const { cniBinDir, cniConfigDir, criSocket, hasOwnVarRun, writable } = DISTRIBUTIONS[distribution];
     let product: InstalledProduct;
     let before: Leftovers;
 
@@ -96,10 +96,11 @@ describe.skipIf(noNodes).each(CASES)(
         return { links, rules, records: records.filter((file) => file.startsWith(RECORDS)) };
       };
       const none = await traces();
-      await cluster.mustExec(NODE, ["ip", "netns", "add", "lost"]);
-      await cluster.mustExec(NODE, ["cnitool", "add", "second", "/var/run/netns/lost"]);
+      const lost = `${hasOwnVarRun ? "/var/run" : "/run"}/netns/lost`;
+      await cluster.mustExec(NODE, ["sh", "-c", `touch ${lost} && unshare --net=${lost} true`]);
+      await cluster.mustExec(NODE, ["cnitool", "add", "second", lost]);
       expect(await traces()).not.toEqual(none);
-      await cluster.mustExec(NODE, ["ip", "netns", "delete", "lost"]);
+      await cluster.mustExec(NODE, ["sh", "-c", `umount ${lost} && rm ${lost}`]);
       await expect.poll(traces, LATE).toEqual(none);
       // The caller's own.
       await cluster.mustExec(NODE, ["sh", "-c", "rm /var/lib/cni/results/second-cnitool-*"]);
