@@ -7,7 +7,6 @@ export interface Leftovers extends Census {
   /** Names in the CNI directories. */
   readonly executables: readonly string[];
   readonly runFiles: readonly string[];
-  readonly containers: number;
 }
 
 export async function leftoversOn(
@@ -26,7 +25,6 @@ export async function leftoversOn(
     rules: census.rules.filter((rule) => !isBaseOfSpoofChecks(rule)),
     executables: names.flat().sort(),
     runFiles: await lines("find /run/cni -mindepth 1 2>/dev/null | sort"),
-    containers: (await lines("ctr --namespace k8s.io containers list --quiet")).length,
   };
 }
 
