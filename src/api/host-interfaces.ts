@@ -1,4 +1,5 @@
-import { isMulticast, type Mac, parseMac } from "./mac.ts";
+import { formatMac, isMulticast, type Mac, parseMac } from "./mac.ts";
+import type { MacRange } from "./mac-range.ts";
 import type { NodeMACs } from "./node-macs.ts";
 import { MAX_NODE_MACS } from "./node-report.ts";
 import { MAX_STATIONS } from "./node-state.ts";
@@ -10,6 +11,10 @@ const MAX_NAMED = 3;
 
 /** Who has an address on the wire that no object and no node of the cluster has. */
 export const STATION = "station outside the cluster";
+export const STATIONS = "stations outside the cluster";
+
+/** A node reports every ten minutes what it saw in the ten minutes before. What is older comes from a report that nobody writes any more. */
+export const STATION_FRESH_MS = 30 * 60_000;
 
 /** What to do about an address that an object and a node have. */
 export const HOST_CONFLICT_ADVICE = "They disturb each other on the same network. Give one of them another address.";
@@ -63,6 +68,36 @@ export function describeHosts(hosts: readonly HostInterface[]): string {
     .map((host) => `${host.isBeyond ? "a station beyond uplink" : "interface"} ${host.interface} of node ${host.node}`);
   const more = hosts.length - named.length;
   return more > 0 ? `${named.join(", ")} and ${more} more` : named.join(" and ");
+}
+
+/** Stations with addresses of a range, and one of them. */
+export interface StationsOfRange {
+  readonly count: number;
+  readonly mac: string;
+  readonly node: string;
+  readonly uplink: string;
+}
+
+/** Undefined where there is none. */
+export function stationsOfRange(
+  stations: Iterable<readonly [Mac, HostInterface]>,
+  { start, end }: MacRange,
+): StationsOfRange | undefined {
+  let [count, example] = [0, undefined as Omit<StationsOfRange, "count"> | undefined];
+  for (const [mac, host] of stations) {
+    if (mac < start || mac > end) continue;
+    count += 1;
+    example ??= { mac: formatMac(mac), node: host.node, uplink: host.interface };
+  }
+  return example && { count, ...example };
+}
+
+/** `17 stations outside the cluster use addresses of this range (...): does another cluster have this range?` */
+export function describeStations({ count, mac, node, uplink }: StationsOfRange): string {
+  const who =
+    count === 1 ? `1 ${STATION} uses an address` : `${count.toLocaleString("en-US")} ${STATIONS} use addresses`;
+  const which = `${count === 1 ? "" : "for example "}${mac} on ${node}, uplink ${uplink}`;
+  return `${who} of this range (${which}): does another cluster have this range?`;
 }
 
 /** `hosts`: in words, as `describeHosts` has them. */

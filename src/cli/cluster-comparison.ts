@@ -1,3 +1,4 @@
+import type { StationsOfRange } from "../api/host-interfaces.ts";
 import { formatMac, type Mac, parseMac } from "../api/mac.ts";
 import type { MacRange } from "../api/mac-range.ts";
 import type { PoolView } from "../mac-pool/inspection/rest/views.ts";
@@ -20,6 +21,7 @@ export interface ClusterRange {
   readonly last: string;
   readonly capacity: number;
   readonly used: number;
+  readonly stations?: StationsOfRange;
   /** `cluster/pool` of those that have some of its addresses too. */
   readonly overlaps: readonly string[];
 }
@@ -58,9 +60,10 @@ export function compareRanges(states: readonly ClusterState[]): {
   return {
     items: held.map((range) => {
       const others = common.flatMap(({ one, other }) => (one === range ? [other] : other === range ? [one] : []));
-      const { first = "", last = "", capacity = 0, used = 0 } = range.pool.ranges[range.index] ?? {};
+      const { first = "", last = "", capacity = 0, used = 0, stations } = range.pool.ranges[range.index] ?? {};
       const overlaps = [...new Set(others.map(label))];
-      return { cluster: range.cluster, pool: range.pool.name, first, last, capacity, used, overlaps };
+      const seen = stations === undefined ? {} : { stations };
+      return { cluster: range.cluster, pool: range.pool.name, first, last, capacity, used, ...seen, overlaps };
     }),
     overlaps: common.map(({ one, other, part }) => ({
       first: formatMac(part.start),

@@ -1,4 +1,5 @@
 import { randomInt } from "node:crypto";
+import { describeStations } from "../../api/host-interfaces.ts";
 import { formatMac } from "../../api/mac.ts";
 import { type MacRange, rangeSize } from "../../api/mac-range.ts";
 import type { PoolBackend } from "../backends/pool-backend.ts";
@@ -16,7 +17,7 @@ import { CliError } from "../faults.ts";
 import { withCommas } from "../quantities.ts";
 import { CONTEXTS_OPTION, contextsOf, statesOf } from "../several-clusters.ts";
 import { type Column, formatTable, type TableOptions, tableOptions } from "../table.ts";
-import { painted, type Terminal } from "../terminal.ts";
+import { painted, type Terminal, wrapped } from "../terminal.ts";
 import { formatViews } from "../views-text.ts";
 
 const RANDOM_STEPS = 2 ** 32;
@@ -57,6 +58,7 @@ export const ranges: CommandSpec = {
     if (formatted !== undefined) return { stdout: formatted, exitCode };
     const parts = [
       rangeTable(items, contexts !== undefined, tableOptions(line.options, terminal)),
+      ...stationTexts(items, terminal),
       ...(contexts === undefined ? [] : [verdict(overlaps, states.length, terminal)]),
       ...(range === undefined ? [] : [proposal(range, states)]),
     ];
@@ -84,6 +86,14 @@ function rangeTable(items: readonly ClusterRange[], several: boolean, options: T
     ...(several ? overlaps : []),
   ];
   return formatTable(columns, items, options);
+}
+
+/** A sentence for each range in which nodes see stations outside the cluster. */
+function stationTexts(items: readonly ClusterRange[], terminal: Terminal): string[] {
+  const texts = items.flatMap(({ first, last, stations }) =>
+    stations === undefined ? [] : [wrapped(terminal, `${first}-${last}: ${describeStations(stations)}`, 0)],
+  );
+  return texts.length === 0 ? [] : [texts.join("")];
 }
 
 function verdict(overlaps: readonly Overlap[], clusters: number, terminal: Terminal): string {

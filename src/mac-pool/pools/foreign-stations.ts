@@ -1,11 +1,9 @@
-import type { HostInterface, ReportedStation } from "../../api/host-interfaces.ts";
+import { type HostInterface, type ReportedStation, STATION_FRESH_MS } from "../../api/host-interfaces.ts";
 import type { Mac } from "../../api/mac.ts";
 import { MAX_STATIONS } from "../../api/node-state.ts";
 
 /** How long an address is kept from being given out after it was seen. */
 const KEEP_MS = 24 * 3_600_000;
-/** A node reports every ten minutes what it saw in the ten minutes before. What is older comes from a report that nobody writes any more. */
-const FRESH_MS = 30 * 60_000;
 /** Forwarding tables remember a station for five minutes, and clocks differ. Until then a released address may be that of its last owner. */
 const FORGOTTEN_MS = 10 * 60_000;
 const SWEEP_MS = 60_000;
@@ -88,9 +86,9 @@ export class ForeignStations {
     this.#startMs ??= nowMs;
     const atMs = Math.min(seenMs, nowMs);
     const forgottenMs = (this.#released.get(mac) ?? Number.NEGATIVE_INFINITY) + FORGOTTEN_MS;
-    if (atMs <= forgottenMs || nowMs - atMs > FRESH_MS) return undefined;
+    if (atMs <= forgottenMs || nowMs - atMs > STATION_FRESH_MS) return undefined;
     // Who had it before this replica started is not known.
-    return atMs + (atMs <= this.#startMs + FORGOTTEN_MS ? FRESH_MS : KEEP_MS);
+    return atMs + (atMs <= this.#startMs + FORGOTTEN_MS ? STATION_FRESH_MS : KEEP_MS);
   }
 
   /**
@@ -128,7 +126,7 @@ export class ForeignStations {
     if (nowMs - this.#sweptMs < SWEEP_MS) return [];
     this.#sweptMs = nowMs;
     for (const [mac, releasedMs] of this.#released) {
-      if (nowMs - releasedMs <= FORGOTTEN_MS + FRESH_MS) break;
+      if (nowMs - releasedMs <= FORGOTTEN_MS + STATION_FRESH_MS) break;
       this.#released.delete(mac);
     }
     const over = [...this.#stations].filter(([, { untilMs }]) => nowMs > untilMs).map(([mac]) => mac);

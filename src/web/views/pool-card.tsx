@@ -1,4 +1,5 @@
 import type { ComponentChildren } from "preact";
+import { describeStations } from "../../api/host-interfaces.ts";
 import type { PoolView } from "../../mac-pool/inspection/rest/views.ts";
 import { UsageBar } from "../parts/usage-bar.tsx";
 import { linkTo } from "../route.ts";
@@ -39,6 +40,7 @@ export function PoolCard({ pool }: { readonly pool: PoolView }) {
               {range.first} <span class="dash">–</span> {range.last}
             </a>
             <UsageBar counts={range} label={label} />
+            {range.stations !== undefined && <p class="notice">{describeStations(range.stations)}</p>}
           </div>
         );
       })}

@@ -20,6 +20,7 @@ export const pools = z.array(poolViewSchema).parse([
         free: 16777214,
         pending: 0,
         quarantined: 1,
+        stations: { count: 17, mac: "02:5d:1c:00:00:a4", node: "node-a", uplink: "eno2" },
       },
     ],
     exclusions: [],

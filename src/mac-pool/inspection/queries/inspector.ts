@@ -113,7 +113,8 @@ export class Inspector {
     if (from !== undefined && to !== undefined && to < from) {
       throw badRequest("to", "to must not be below from: exchange them.");
     }
-    const map = mapOf(pool, this.#catalog.claims, collidingMacs(this.#catalog), query.cells, from, to);
+    const { claims, caches } = this.#catalog;
+    const map = mapOf(pool, { claims, hosts: caches.index.hosts }, collidingMacs(this.#catalog), query.cells, from, to);
     if (map === undefined) {
       const parameter = from === undefined && to !== undefined ? "to" : "from";
       const ranges = pool.settings.segments.toString() || "none";

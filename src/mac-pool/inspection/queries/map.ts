@@ -1,11 +1,18 @@
 import { formatMac, type Mac } from "../../../api/mac.ts";
 import type { MacRange } from "../../../api/mac-range.ts";
 import type { Pool } from "../../pools/pool.ts";
+import type { PoolIndex } from "../../pools/pool-index.ts";
 import type { Segments } from "../../pools/segments.ts";
 import type { LazyLists } from "../rest/answer-body.ts";
 import type { CellView, MapView } from "../rest/views.ts";
 import type { AddressOrder } from "./address-order.ts";
 import { CLASSES } from "./catalog.ts";
+
+/** What is known of addresses, whatever pool they are of. */
+export interface Addresses {
+  readonly claims: Pick<AddressOrder<unknown>, "count">;
+  readonly hosts: Pick<PoolIndex["hosts"], "at">;
+}
 
 /** The addresses of a part of a pool in cells of the same size; the last one may be smaller. */
 export interface Cells {
@@ -16,8 +23,10 @@ export interface Cells {
   readonly length: number;
   /** How many claims of each of the CLASSES a cell has, cell after cell. */
   readonly claims: Uint32Array<ArrayBuffer>;
-  /** Addresses of nodes that have no claim. */
+  /** Addresses that are kept back because nodes have or see them. */
   readonly hostAddresses: Uint32Array<ArrayBuffer>;
+  /** Those of them that stations outside the cluster have. */
+  readonly stationAddresses: Uint32Array<ArrayBuffer>;
 }
 
 /**
@@ -26,7 +35,7 @@ export interface Cells {
  */
 export function mapOf(
   pool: Pool,
-  claims: Pick<AddressOrder<unknown>, "count">,
+  addresses: Addresses,
   colliding: Iterable<Mac>,
   most: number,
   from: Mac | undefined,
@@ -35,7 +44,7 @@ export function mapOf(
   const { segments } = pool.settings;
   const range = within(segments, from, to);
   if (range === undefined) return undefined;
-  const cells = cellsOf(claims, pool, range, most);
+  const cells = cellsOf(addresses, pool, range, most);
   const collisions = new Uint32Array(cells.length);
   for (const mac of colliding) {
     const cell = Math.floor(((segments.numberOf(mac) ?? -1) - cells.begin) / cells.size);
@@ -56,7 +65,7 @@ function* cellViews(segments: Segments, cells: Cells, collisions: Uint32Array<Ar
     for (let cell = 0; cell < cells.length; cell++) {
       const first = cells.begin + cell * cells.size;
       const size = Math.min(cells.size, cells.total - cell * cells.size);
-      const { pending, bound, quarantined, explicit, hostAddresses } = countsOfCell(cells, cell);
+      const { pending, bound, quarantined, explicit, hostAddresses, stationAddresses } = countsOfCell(cells, cell);
       yield {
         first: formatMac(segments.macAt(first)),
         last: formatMac(segments.macAt(first + size - 1)),
@@ -66,19 +75,22 @@ function* cellViews(segments: Segments, cells: Cells, collisions: Uint32Array<Ar
         bound,
         quarantined,
         hostAddresses,
+        stationAddresses,
         explicit,
         colliding: collisions[cell] ?? 0,
       };
     }
   } finally {
-    for (const { buffer } of [cells.claims, cells.hostAddresses, collisions]) buffer.transfer(0);
+    for (const { buffer } of [cells.claims, cells.hostAddresses, cells.stationAddresses, collisions])
+      buffer.transfer(0);
   }
 }
 
-export function countsOfCell({ claims, hostAddresses }: Cells, cell: number) {
+export function countsOfCell({ claims, hostAddresses, stationAddresses }: Cells, cell: number) {
   const of = (name: (typeof CLASSES)[number]): number => claims[cell * CLASSES.length + CLASSES.indexOf(name)] ?? 0;
   const [pending, bound, quarantined] = [of("pending"), of("bound"), of("quarantined")];
-  return { pending, bound, quarantined, explicit: of("explicit"), hostAddresses: hostAddresses[cell] ?? 0 };
+  const kept = { hostAddresses: hostAddresses[cell] ?? 0, stationAddresses: stationAddresses[cell] ?? 0 };
+  return { pending, bound, quarantined, explicit: of("explicit"), ...kept };
 }
 
 /** The first and the last address of the pool that lie between two addresses. */
@@ -94,7 +106,7 @@ function within({ ranges }: Segments, from = 0 as Mac, to = Number.POSITIVE_INFI
  * so many cells. Never more than O(cells + claims + addresses kept back), and less where many claims lie in one cell.
  */
 export function cellsOf(
-  claims: Pick<AddressOrder<unknown>, "count">,
+  { claims, hosts }: Addresses,
   { settings: { segments }, excluded }: Pool,
   { start, end }: MacRange,
   most: number,
@@ -107,11 +119,15 @@ export function cellsOf(
     ...{ begin, total, size, length },
     claims: new Uint32Array(length * CLASSES.length),
     hostAddresses: new Uint32Array(length),
+    stationAddresses: new Uint32Array(length),
   };
   const cellOf = (mac: Mac): number => Math.floor(((segments.numberOf(mac) ?? -1) - begin) / size);
   for (const mac of excluded) {
     const cell = mac < start || mac > end ? -1 : cellOf(mac);
-    if (cell >= 0) cells.hostAddresses[cell] = (cells.hostAddresses[cell] ?? 0) + 1;
+    if (cell < 0) continue;
+    cells.hostAddresses[cell] = (cells.hostAddresses[cell] ?? 0) + 1;
+    if (hosts.at(mac).some(({ isBeyond }) => isBeyond))
+      cells.stationAddresses[cell] = (cells.stationAddresses[cell] ?? 0) + 1;
   }
   for (const range of segments.ranges) {
     const last = Math.min(range.end, end);

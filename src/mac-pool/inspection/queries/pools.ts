@@ -1,3 +1,5 @@
+import { type HostInterface, stationsOfRange } from "../../../api/host-interfaces.ts";
+import type { Mac } from "../../../api/mac.ts";
 import {
   DEFAULT_EXPLICIT_ADDRESSES,
   DEFAULT_HOST_ADDRESS_POLICY,
@@ -8,11 +10,12 @@ import { formatRange, type MacRange, parseRange } from "../../../api/mac-range.t
 import { DEFAULT_MAC_POOL } from "../../../api/names.ts";
 import { countsOf } from "../../cluster/pool-counts.ts";
 import type { Pool } from "../../pools/pool.ts";
+import type { PoolIndex } from "../../pools/pool-index.ts";
 import type { ListView } from "../rest/envelopes.ts";
 import type { PoolView, RangeView } from "../rest/views.ts";
 import type { Catalog } from "./catalog.ts";
 import { daysToFull, rateOf } from "./fill-rate.ts";
-import { cellsOf, countsOfCell } from "./map.ts";
+import { type Addresses, cellsOf, countsOfCell } from "./map.ts";
 
 /** The pools, and how full they are. */
 export function poolViews(catalog: Catalog): ListView<PoolView> {
@@ -26,7 +29,7 @@ export function poolView(pool: Pool, { caches, rates, claims }: Catalog): PoolVi
   const counted = rates.of(name);
   return {
     name,
-    ranges: settings.segments.spans.map((range) => rangeView(pool, range, claims)),
+    ranges: settings.segments.spans.map((range) => rangeView(pool, range, { claims, hosts: caches.index.hosts })),
     exclusions: (caches.pools.get(name)?.spec?.exclusions ?? []).map(describeEnds),
     serves: describeServed(name, settings.namespaceSelector),
     conflictPolicy: settings.conflictPolicy,
@@ -41,14 +44,26 @@ export function poolView(pool: Pool, { caches, rates, claims }: Catalog): PoolVi
   };
 }
 
-function rangeView(pool: Pool, range: MacRange, claims: Catalog["claims"]): RangeView {
-  const cells = cellsOf(claims, pool, range, 1);
-  const { pending, bound, quarantined, hostAddresses } = countsOfCell(cells, 0);
+function rangeView(pool: Pool, range: MacRange, addresses: RangeAddresses): RangeView {
+  const cells = cellsOf(addresses, pool, range, 1);
+  const { pending, bound, quarantined, hostAddresses, stationAddresses } = countsOfCell(cells, 0);
   const capacity = cells.total;
   const used = pending + bound + quarantined;
   const [first, last] = formatRange(range).split("-") as [string, string];
-  return { first, last, capacity, used, free: capacity - used - hostAddresses, pending, quarantined, hostAddresses };
+  const counts = { capacity, used, free: capacity - used - hostAddresses, pending, quarantined };
+  const stations = stationsOfRange(stationsOf(pool, addresses.hosts), range);
+  return { first, last, ...counts, hostAddresses, stationAddresses, ...(stations && { stations }) };
 }
+
+/** Also those that are given out because nodes keep back as many as they may. */
+function* stationsOf(pool: Pool, hosts: PoolIndex["hosts"]): Generator<readonly [Mac, HostInterface]> {
+  for (const mac of hosts.macs()) {
+    const station = pool.has(mac) ? hosts.at(mac).find(({ isBeyond }) => isBeyond) : undefined;
+    if (station !== undefined) yield [mac, station];
+  }
+}
+
+type RangeAddresses = Addresses & { readonly hosts: PoolIndex["hosts"] };
 
 type Ends = NonNullable<NonNullable<MACPool["spec"]>["exclusions"]>[number];
 

@@ -19,3 +19,17 @@ export const stationViewSchema = z.object({
   lastFlap: time.exactOptional().describe("When the address was found on both sides of the uplink again and again."),
 });
 export type StationView = z.infer<typeof stationViewSchema>;
+
+const count = z.int().min(0);
+
+/** Addresses without a claim that are not given out. */
+export const keptBackView = {
+  hostAddresses: count.exactOptional().describe("Without a claim, and not given out: nodes have or see them."),
+  stationAddresses: count.exactOptional().describe("Of hostAddresses: those of stations outside the cluster."),
+};
+
+export const stationsOfRangeSchema = z
+  .object({ count: z.int().min(1), mac: z.string(), node: z.string(), uplink: z.string() })
+  .describe(
+    "Stations outside the cluster that use addresses of the range, and one of them; absent where none is seen.",
+  );

@@ -8,7 +8,7 @@
 import { z } from "zod";
 import { CLAIM_ORIGINS, claimOwnerSchema, OWNER_KINDS, SHOWN_PHASES } from "../../../api/mac-claim.ts";
 import { CONFLICT_POLICIES, CONFLICT_SCOPES, EXPLICIT_POLICIES, HOST_ADDRESS_POLICIES } from "../../../api/mac-pool.ts";
-import { placeView, stationViewSchema } from "./place-view.ts";
+import { keptBackView, placeView, stationsOfRangeSchema, stationViewSchema } from "./place-view.ts";
 
 export type { ListView, ProblemView, WatchEventView } from "./envelopes.ts";
 export * from "./network-views.ts";
@@ -18,7 +18,6 @@ const time = z.iso.datetime();
 const mac = z.string().describe("A MAC address: six lower-case octets joined by colons.");
 const count = z.int().min(0);
 const hostAddress = z.string().exactOptional().describe("What of a node has it; no names for who sees one namespace.");
-const hostAddresses = count.exactOptional().describe("Without a claim, and not given out: nodes have or see them.");
 
 const ownerViewSchema = claimOwnerSchema.extend(placeView);
 export type OwnerView = z.infer<typeof ownerViewSchema>;
@@ -51,7 +50,8 @@ const rangeViewSchema = z.object({
   free: count,
   pending: count,
   quarantined: count,
-  hostAddresses,
+  ...keptBackView,
+  stations: stationsOfRangeSchema.exactOptional(),
 });
 export type RangeView = z.infer<typeof rangeViewSchema>;
 
@@ -92,7 +92,7 @@ export const poolViewSchema = z
     quarantined: count,
     outOfRange: count.describe("Claims of the pool for addresses outside its ranges."),
     conflicts: count.describe("Addresses that more than one object has."),
-    hostAddresses,
+    hostAddresses: keptBackView.hostAddresses,
     hostConflicts: count.exactOptional().describe("Addresses that an object and a node have."),
     hostAddressPolicy: z.enum(HOST_ADDRESS_POLICIES).exactOptional().describe("Of the MACPool's spec."),
     rate: rateViewSchema,
@@ -110,7 +110,7 @@ const cellViewSchema = z.object({
   pending: count,
   bound: count,
   quarantined: count,
-  hostAddresses,
+  ...keptBackView,
   explicit: count.describe("Those with a claim that somebody wrote or that was observed, in any phase."),
   colliding: count.describe("Those that a running object has, and another one or a station too."),
 });
