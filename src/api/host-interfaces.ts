@@ -61,11 +61,14 @@ export function stationsIn(report: NodeMACs): readonly ReportedStation[] {
   });
 }
 
-/** `interface eno1 of node node-a and interface bond0 of node node-b`, or `a station beyond uplink eno2 of node node-a`. */
+/** `interface eno1 of node node-a and interface bond0 of node node-b`, or `a station outside the cluster, seen at uplink eno2 of node node-a`. */
 export function describeHosts(hosts: readonly HostInterface[]): string {
   const named = hosts
     .slice(0, MAX_NAMED)
-    .map((host) => `${host.isBeyond ? "a station beyond uplink" : "interface"} ${host.interface} of node ${host.node}`);
+    .map(
+      (host) =>
+        `${host.isBeyond ? `a ${STATION}, seen at uplink` : "interface"} ${host.interface} of node ${host.node}`,
+    );
   const more = hosts.length - named.length;
   return more > 0 ? `${named.join(", ")} and ${more} more` : named.join(" and ");
 }

@@ -1,4 +1,4 @@
-import { isOfItsNode } from "./host-interfaces.ts";
+import { isOfItsNode, STATION } from "./host-interfaces.ts";
 import { formatMac, type Mac } from "./mac.ts";
 import type { NodeMACs, NodeStation } from "./node-macs.ts";
 
@@ -100,11 +100,11 @@ export function isElsewhere(seat: Seat | undefined, { node, station: { lastFlap 
 export const SEEN_ELSEWHERE_ADVICE =
   "Give one of them another address. If nobody else has it, the network sends frames back: look for a loop.";
 
-/** `MAC 02:... is also used by somebody outside of this cluster: it was seen at ..., last at ...` */
+/** `MAC 02:... is also used by a station outside the cluster: it was seen at ..., last at ...` */
 export function describeSeenElsewhere(mac: Mac, { node, station }: Flap): string {
   const { uplink, bridge, vlan, lastFlap } = station;
   const where = `${vlan === undefined ? "" : `VLAN ${vlan} of `}uplink ${uplink} of bridge ${bridge} on node ${node}`;
-  return `MAC ${formatMac(mac)} is also used by somebody outside of this cluster: it was seen at ${where} again and again, last at ${lastFlap}`;
+  return `MAC ${formatMac(mac)} is also used by a ${STATION}: it was seen at ${where} again and again, last at ${lastFlap}`;
 }
 
 /** Event on the object. */

@@ -110,7 +110,7 @@ async function namesInCluster(
   env: Environment,
 ): Promise<readonly string[]> {
   const { context, namespace } = options;
-  await using cluster = await OpenCluster.open({ env, options, context, onObjectsOnly: () => {} });
+  await using cluster = await OpenCluster.open({ env, options, context, now: Date.now, onObjectsOnly: () => {} });
   const where = resource.namespaced ? { namespace: namespace ?? cluster.defaultNamespace } : {};
   const { items } = await cluster.client.list(resource, { ...where, managedFields: false, timeoutMs: TIMEOUT_MS });
   return items.flatMap(({ metadata }) => metadata.name ?? []);

@@ -23,6 +23,8 @@ export interface OpenOptions {
   readonly env: Environment;
   readonly options: Options;
   readonly context: string | undefined;
+  /** The wall clock. */
+  readonly now: () => number;
   /** Called once, with the reason, when the pool's service can't be asked. */
   readonly onObjectsOnly: (reason: string) => void;
 }
@@ -58,7 +60,7 @@ export class OpenCluster implements AsyncDisposable {
     this.#caller = new ApiCaller({ ...forPool, watchSilenceMs: SILENCE_MS });
     this.#options = options;
     const { requestTimeoutMs } = options.options;
-    const objects = new PoolObjects(this.client, requestTimeoutMs, () => this.#note());
+    const objects = new PoolObjects(this.client, requestTimeoutMs, options.now, () => this.#note());
     this.#objects = new ObjectBackend(objects, () => this.#unavailable ?? new ServiceUnavailable("nobody asked it"));
   }
 

@@ -67,7 +67,8 @@ async function carryOut(spec: CommandSpec, line: CommandLine, input: RunInput): 
   const clusters = new Map<string | undefined, Promise<OpenCluster>>();
   const open = (context = options.context): Promise<OpenCluster> => {
     const onObjectsOnly = (reason: string): void => input.warn(objectsOnly(reason, context));
-    const cluster = clusters.get(context) ?? OpenCluster.open({ env: input.env, options, context, onObjectsOnly });
+    const cluster =
+      clusters.get(context) ?? OpenCluster.open({ env: input.env, options, context, now: input.now, onObjectsOnly });
     clusters.set(context, cluster);
     return cluster;
   };

@@ -62,7 +62,7 @@ describe("an address that is used outside of the cluster", () => {
   it("is told with uplink, bridge, node, VLAN and time", () => {
     const found = { node: "node-a", station: station({ vlan: 100, lastFlap: at(0) }) };
     expect(seenElsewhere(MAC, found)).toBe(
-      `MAC ${TEXT} is also used by somebody outside of this cluster: it was seen at VLAN 100 of uplink eno2 of bridge br1 on ` +
+      `MAC ${TEXT} is also used by a station outside the cluster: it was seen at VLAN 100 of uplink eno2 of bridge br1 on ` +
         "node node-a again and again, last at 2026-01-02T12:00:00Z. Give one of them another address. If nobody else has " +
         "it, the network sends frames back: look for a loop.",
     );

@@ -46,6 +46,9 @@ a         lab       0a:00:00:00:00:00   0a:00:00:00:00:07   8            8      
 a         lab       0a:00:00:00:00:10   0a:00:00:00:00:13   4            3      -
 b         default   02:5d:1c:00:00:00   02:5d:1c:ff:ff:ff   16,777,216   2      a/default
 
+a/default 02:5d:1c:00:00:00-02:5d:1c:ff:ff:ff: 17 stations outside the cluster use addresses of this range (for example 02:5d:1c:00:00:a4 on node-a, uplink eno2): does another cluster have this range?
+b/default 02:5d:1c:00:00:00-02:5d:1c:ff:ff:ff: 17 stations outside the cluster use addresses of this range (for example 02:5d:1c:00:00:a4 on node-a, uplink eno2): does another cluster have this range?
+
 Overlap: a/default and b/default both hand out 02:5d:1c:00:00:00-02:5d:1c:ff:ff:ff (16,777,216 addresses).
 `);
   expect(await macpool(kubeconfig, ["ranges", "--contexts", "b,c"])).toMatchObject({

@@ -65,15 +65,19 @@ describe("addresses that somebody else has beyond the uplinks, on a real API ser
     await kept("deny", 1);
     const given = await Promise.all([0, 1, 2, 3, 4, 5].map((number) => create(`auto-${number}`, "warn")));
     expect(given.sort()).toEqual([0, 1, 3, 4, 6, 7].map((offset) => macAt(0, offset)));
-    await expect(create("auto-6", "warn")).rejects.toThrow("2 are addresses of nodes or of stations beyond them");
+    await expect(create("auto-6", "warn")).rejects.toThrow(
+      "2 are addresses of nodes or of stations outside the cluster",
+    );
     const warned = await apply("web", "warn", first);
     expect(warned).toMatchObject({ code: 0, stdout: "virtualmachine.kubevirt.io/web created\n" });
     expect(warned.stderr).toContain(
-      `Warning: MAC ${first} of interface "net1" is also the address of a station beyond uplink eno2 of node node-a.`,
+      `Warning: MAC ${first} of interface "net1" is also the address of a station outside the cluster, seen at uplink eno2 of node node-a.`,
     );
     await kept("warn", 1);
     const refused = await apply("web", "deny", macAt(1, 3));
-    expect(refused.stderr).toContain("is the address of a station beyond uplink eno2 of node node-a. The two would");
+    expect(refused.stderr).toContain(
+      "is the address of a station outside the cluster, seen at uplink eno2 of node node-a. The two would",
+    );
   });
 
   it("are none of our VMs, which all other nodes see: neither while they live nor after they are gone", async () => {

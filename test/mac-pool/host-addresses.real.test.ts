@@ -83,8 +83,7 @@ describe("addresses that nodes have, on a real API server", { timeout: 120_000 }
     expect(refused.code).not.toBe(0);
     expect(refused.stderr).toContain(
       `MAC ${mac} of interface "net1" in VirtualMachine deny/web is the address of interface eno1 of node node-a. ` +
-        "The two would receive each other's traffic. Leave macAddress out to get a free address, or choose one that no " +
-        "node has.",
+        "The two would receive each other's traffic. Leave macAddress out to get a free address, or choose another one.",
     );
     const annotations = { [NETWORKS_ANNOTATION]: JSON.stringify([{ name: "br1-net", mac }]) };
     const pod = await apply({

@@ -69,7 +69,7 @@ describe("an address that somebody beyond the uplinks uses too, on a real API se
     await counted(1);
     await eventually("an event on the VM", async () => (await events()).length > 0);
     expect(await events()).toEqual([
-      `VirtualMachineInstance web: MAC ${MAC} is also used by somebody outside of this cluster: it was seen at VLAN 100 of ` +
+      `VirtualMachineInstance web: MAC ${MAC} is also used by a station outside the cluster: it was seen at VLAN 100 of ` +
         `uplink eno2 of bridge br1 on node node-a again and again, last at ${lastFlap}. Give one of them another address. ` +
         "If nobody else has it, the network sends frames back: look for a loop.",
     ]);

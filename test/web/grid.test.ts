@@ -40,6 +40,7 @@ describe("the cells of the map", () => {
     expect(paintOf(cell({ free: 250, pending: 6 }))).toBe("pending");
     expect(paintOf(cell({ free: 255, hostAddresses: 1 }))).toBe("host");
     expect(paintOf(cell({ free: 250, bound: 2, hostAddresses: 4 }))).toBe("host");
+    expect(paintOf(cell({ free: 250, bound: 2, hostAddresses: 4, stationAddresses: 3 }))).toBe("station");
     expect(paintOf(cell({ free: 250, bound: 4, hostAddresses: 2 }))).toBe("bound");
     expect(paintOf(cell({ free: 250, bound: 6, colliding: 1 }))).toBe("colliding");
   });
@@ -55,6 +56,12 @@ describe("the cells of the map", () => {
   it("are told in words", () => {
     expect(describeCell(cell({ free: 250, bound: 4, pending: 2 }), String)).toBe("6 of 256 used, 2 pending");
     expect(describeCell(cell({ free: 250, bound: 4, hostAddresses: 2 }), String)).toBe("4 of 256 used, 2 nodes' own");
+    expect(describeCell(cell({ free: 250, bound: 3, hostAddresses: 3, stationAddresses: 2 }), String)).toBe(
+      "3 of 256 used, 1 nodes' own, 2 of stations outside the cluster",
+    );
+    expect(describeCell(cell({ size: 1, free: 0, hostAddresses: 1, stationAddresses: 1 }), String)).toBe(
+      "of a station outside the cluster, kept back",
+    );
     const single = { size: 1, free: 0, bound: 1, explicit: 1 };
     expect(describeCell(cell(single), String)).toBe("bound, explicit");
     expect(describeCell(cell({ size: 1, free: 1 }), String)).toBe("free");

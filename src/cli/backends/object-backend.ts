@@ -64,9 +64,10 @@ export class ObjectBackend implements PoolBackend {
   async pools(): Promise<readonly PoolView[]> {
     const pools = await this.#objects.pools();
     const countsOwn = pools.every((pool) => segmentsOf(pool).spans.length < 2);
-    const claims = countsOwn ? undefined : await this.#objects.claims();
-    const excluded = claims && (await this.#objects.excluded(claims));
-    return plain(pools.map((pool) => poolView(pool, claims && { claims, excluded })));
+    const hasStations = ((await this.#objects.stations([])) ?? NO_STATIONS).size > 0;
+    const claims = countsOwn && !hasStations ? [] : await this.#objects.claims();
+    const kept = await this.#objects.keptBack(claims);
+    return plain(pools.map((pool) => poolView(pool, { claims, kept }, countsOwn)));
   }
 
   async claims(namespace?: string): Promise<readonly ListedClaim[]> {
@@ -90,9 +91,14 @@ export class ObjectBackend implements PoolBackend {
   }
 
   async unclaimed(mac: Mac): Promise<UnclaimedAddress> {
-    const [pools, known] = await Promise.all([this.pools(), this.#objects.hosts()]);
+    const [pools, known, stations] = await Promise.all([
+      this.pools(),
+      this.#objects.hosts(),
+      this.#objects.stations([]),
+    ]);
     const { name: pool } = poolWith(pools, mac) ?? {};
-    const hosts = hostAddressAt(mac, known).hostAddress ?? undefined;
+    const station = stations?.get(mac);
+    const hosts = hostAddressAt(mac, known).hostAddress ?? (station && describeHosts([station]));
     const knowsHosts = known !== undefined;
     return { inRange: pool !== undefined, pool, holders: [], elsewhere: 0, hosts, knowsHosts };
   }
@@ -101,7 +107,7 @@ export class ObjectBackend implements PoolBackend {
     const [pools, claims] = await Promise.all([this.#objects.pools(), this.#objects.claims()]);
     const pool = pools.find(({ metadata }) => metadata.name === name);
     if (pool === undefined) throw new CliError(noPool(name, pools));
-    return mapView(pool, { claims, excluded: await this.#objects.excluded(claims) }, section);
+    return mapView(pool, { claims, kept: await this.#objects.keptBack(claims) }, section);
   }
 
   async owner(ref: OwnerRef): Promise<KnownHistory | undefined> {
@@ -220,6 +226,8 @@ export class ObjectBackend implements PoolBackend {
     });
   }
 }
+
+const NO_STATIONS: ReadonlyMap<Mac, HostInterface> = new Map();
 
 type Hosts = ReadonlyMap<Mac, readonly HostInterface[]>;
 

@@ -1,3 +1,4 @@
+import { stationsOfRange } from "../../api/host-interfaces.ts";
 import { formatMac, type Mac, parseMac } from "../../api/mac.ts";
 import type { ClaimOwner, MACClaim } from "../../api/mac-claim.ts";
 import {
@@ -14,6 +15,7 @@ import type { CellView, MapView, OwnerView, PoolView, RangeView } from "../../ma
 import { Segments } from "../../mac-pool/pools/segments.ts";
 import { CliError } from "../faults.ts";
 import type { KnownPhase, ListedClaim, MapSection } from "./pool-backend.ts";
+import type { KeptBack } from "./pool-objects.ts";
 
 /** Views from MACPool and MACClaim objects, without what only the pool's service knows. */
 
@@ -30,24 +32,25 @@ export function segmentsOf(pool: MACPool): Segments {
 /** What takes addresses out of a pool. */
 export interface Taken {
   readonly claims: readonly MACClaim[];
-  /** Addresses of nodes without a claim; undefined where they are not known. */
-  readonly excluded: ReadonlySet<Mac> | undefined;
+  /** Undefined where it is not known. */
+  readonly kept: KeptBack | undefined;
 }
 
-/** `taken`: for the counts of each range; undefined where the counters in the pool's status are enough. */
-export function poolView(pool: MACPool, taken: Taken | undefined): PoolView {
+/** `countsOwn`: whether the counters in the pool's status are those of its range. */
+export function poolView(pool: MACPool, taken: Taken, countsOwn: boolean): PoolView {
   const { spec, status = {}, metadata } = pool;
   const { capacity = 0, used = 0, free = 0, pending = 0, quarantined = 0, outOfRange = 0, conflicts = 0 } = status;
   const { hostAddresses, hostConflicts } = status;
-  const kept = hostAddresses === undefined ? {} : { hostAddresses };
-  const whole = { capacity, used, free, pending, quarantined, ...kept };
+  const counted = hostAddresses === undefined ? {} : { hostAddresses };
+  const whole = { capacity, used, free, pending, quarantined, ...counted };
   const problem = problemOf(pool);
   return {
     name: metadata.name ?? "",
     ranges: segmentsOf(pool).spans.map((range) => ({
       first: formatMac(range.start),
       last: formatMac(range.end),
-      ...(taken === undefined ? whole : countsOf(range, taken)),
+      ...(countsOwn ? whole : countsOf(range, taken)),
+      ...stationsOf(range, taken),
     })),
     exclusions: (spec.exclusions ?? []).flatMap(({ start, end }) => {
       const [from, to] = [parseMac(start), parseMac(end)];
@@ -89,12 +92,12 @@ function servesText(name: string, selector: LabelSelector | undefined): string {
     : "every namespace, unless an older pool does";
 }
 
-function countsOf(range: MacRange, { claims, excluded }: Taken): Omit<RangeView, "first" | "last"> {
+function countsOf(range: MacRange, { claims, kept }: Taken): Omit<RangeView, "first" | "last"> {
   const segments = new Segments([range]);
   const capacity = segments.size;
   const inside = claims.filter(({ spec }) => isIn(segments, spec.mac));
   const used = inside.length;
-  const hostAddresses = [...(excluded ?? [])].filter((mac) => segments.has(mac)).length;
+  const hostAddresses = keptMacs(kept).filter(({ mac }) => segments.has(mac)).length;
   return {
     capacity,
     used,
@@ -102,8 +105,20 @@ function countsOf(range: MacRange, { claims, excluded }: Taken): Omit<RangeView,
     // The objects say how many addresses of a pool are pending, not in which range.
     pending: 0,
     quarantined: inside.filter((claim) => phaseOf(claim) === "Quarantined").length,
-    ...(excluded === undefined ? {} : { hostAddresses }),
+    ...(kept === undefined ? {} : { hostAddresses }),
   };
+}
+
+function stationsOf(range: MacRange, { kept }: Taken): Pick<RangeView, "stationAddresses" | "stations"> {
+  if (kept === undefined) return {};
+  const stations = stationsOfRange(kept.stations, range);
+  return { stationAddresses: stations?.count ?? 0, ...(stations && { stations }) };
+}
+
+function keptMacs(kept: KeptBack | undefined): readonly { readonly mac: Mac; readonly isStation: boolean }[] {
+  if (kept === undefined) return [];
+  const stations = [...kept.stations.keys()].map((mac) => ({ mac, isStation: true }));
+  return [...[...kept.own].map((mac) => ({ mac, isStation: false })), ...stations];
 }
 
 export function claimView(claim: MACClaim, pools: readonly Segments[], owners: readonly OwnerView[]): ListedClaim {
@@ -145,7 +160,7 @@ function isIn(segments: Segments, text: string): boolean {
  * The addresses of a pool from `from` to `to`, in cells of one size; the last may be smaller. Pending addresses count as bound,
  * because the objects do not say which are pending.
  */
-export function mapView(pool: MACPool, { claims, excluded }: Taken, { cells, from, to }: MapSection): MapView {
+export function mapView(pool: MACPool, { claims, kept }: Taken, { cells, from, to }: MapSection): MapView {
   const name = pool.metadata.name ?? "";
   const part = rangesOf(pool).flatMap(({ start, end }) => {
     const range = { start: Math.max(start, from ?? start) as Mac, end: Math.min(end, to ?? end) as Mac };
@@ -161,6 +176,7 @@ export function mapView(pool: MACPool, { claims, excluded }: Taken, { cells, fro
     quarantined: 0,
     explicit: 0,
     hostAddresses: 0,
+    stationAddresses: 0,
   }));
   const cellOf = (mac: Mac | undefined) =>
     mac === undefined ? undefined : counts[Math.floor((segments.numberOf(mac) ?? -1) / size)];
@@ -172,21 +188,22 @@ export function mapView(pool: MACPool, { claims, excluded }: Taken, { cells, fro
     else cell.bound += 1;
     if (spec.origin !== "automatic") cell.explicit += 1;
   }
-  for (const mac of excluded ?? []) {
+  for (const { mac, isStation } of keptMacs(kept)) {
     const cell = cellOf(mac);
     if (cell !== undefined) cell.hostAddresses += 1;
+    if (cell !== undefined && isStation) cell.stationAddresses += 1;
   }
   return {
     pool: name,
     from: formatMac(segments.macAt(0)),
     to: formatMac(segments.macAt(segments.size - 1)),
-    cells: counts.map(({ hostAddresses, ...cell }, index): CellView => {
+    cells: counts.map(({ hostAddresses, stationAddresses, ...cell }, index): CellView => {
       const first = index * size;
       const own = Math.min(size, segments.size - first);
       const free = own - cell.pending - cell.bound - cell.quarantined - hostAddresses;
       const ends = { first: formatMac(segments.macAt(first)), last: formatMac(segments.macAt(first + own - 1)) };
-      const kept = excluded === undefined ? {} : { hostAddresses };
-      return { ...ends, size: own, free, ...cell, ...kept, colliding: 0 };
+      const shown = kept === undefined ? {} : { hostAddresses, stationAddresses };
+      return { ...ends, size: own, free, ...cell, ...shown, colliding: 0 };
     }),
     outOfRange: pool.status?.outOfRange ?? 0,
   };

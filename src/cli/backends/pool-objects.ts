@@ -1,6 +1,6 @@
-import { addressesIn, type HostInterface } from "../../api/host-interfaces.ts";
+import { addressesIn, type HostInterface, STATION_FRESH_MS, stationsIn } from "../../api/host-interfaces.ts";
 import { MAC_CLAIMS, MAC_POOLS, NODE_MACS, VIRTUAL_MACHINE_INSTANCES, VIRTUAL_MACHINES } from "../../api/kinds.ts";
-import { claimName, type Mac, parseMac } from "../../api/mac.ts";
+import { claimName, formatMac, type Mac, parseMac } from "../../api/mac.ts";
 import type { ClaimOwner, MACClaim } from "../../api/mac-claim.ts";
 import type { MACPool } from "../../api/mac-pool.ts";
 import { LAUNCHER_SELECTOR } from "../../api/names.ts";
@@ -42,16 +42,25 @@ export type ClaimChange =
   | { readonly list: readonly MACClaim[] }
   | { readonly type: "ADDED" | "MODIFIED" | "DELETED"; readonly claim: MACClaim };
 
+/** Addresses without a claim that a pool does not give out. */
+export interface KeptBack {
+  /** Of the nodes' own interfaces. */
+  readonly own: ReadonlySet<Mac>;
+  readonly stations: ReadonlyMap<Mac, HostInterface>;
+}
+
 /** The objects that say who has which address. */
 export class PoolObjects {
   readonly #client: KubeClient;
   readonly #options: { readonly managedFields: false; readonly timeoutMs: number };
+  readonly #now: () => number;
   readonly #onRead: () => void;
   #reports: Promise<readonly NodeMACs[] | undefined> | undefined;
 
-  /** `timeoutMs`: of each answer. `onRead` is called before each read of claims and pools. */
-  constructor(client: KubeClient, timeoutMs: number, onRead: () => void) {
+  /** `timeoutMs`: of each answer. `now`: the wall clock. `onRead` is called before each read of claims and pools. */
+  constructor(client: KubeClient, timeoutMs: number, now: () => number, onRead: () => void) {
     this.#client = client;
+    this.#now = now;
     this.#options = { managedFields: false, timeoutMs };
     this.#onRead = onRead;
   }
@@ -106,13 +115,24 @@ export class PoolObjects {
     return found;
   }
 
-  /** Addresses of nodes that none of the claims has; undefined when the user may not see them. */
-  async excluded(claims: readonly MACClaim[]): Promise<ReadonlySet<Mac> | undefined> {
-    const hosts = await this.hosts();
-    if (hosts === undefined) return undefined;
-    const kept = new Set(hosts.keys());
-    for (const { spec } of claims) kept.delete(parseMac(spec.mac) as Mac);
-    return kept;
+  /** Stations outside the cluster by their addresses, as nodes report them; undefined when the user may not see them. */
+  async stations(claims: readonly MACClaim[]): Promise<ReadonlyMap<Mac, HostInterface> | undefined> {
+    const reports = await this.reports();
+    if (reports === undefined) return undefined;
+    const [held, nowMs] = [new Set(claims.map(({ spec }) => spec.mac)), this.#now()];
+    const fresh = reports.flatMap(stationsIn).filter(({ mac, seenMs }) => {
+      return nowMs - seenMs <= STATION_FRESH_MS && !held.has(formatMac(mac));
+    });
+    return new Map(fresh.map(({ mac, host }) => [mac, host]));
+  }
+
+  /** What has addresses that none of the claims has; undefined when the user may not see it. */
+  async keptBack(claims: readonly MACClaim[]): Promise<KeptBack | undefined> {
+    const [hosts, stations] = await Promise.all([this.hosts(), this.stations(claims)]);
+    if (hosts === undefined || stations === undefined) return undefined;
+    const own = new Set(hosts.keys());
+    for (const { spec } of claims) own.delete(parseMac(spec.mac) as Mac);
+    return { own, stations: new Map([...stations].filter(([mac]) => !hosts.has(mac))) };
   }
 
   /** Whether the object exists; null when the user may not see it. */

@@ -1,3 +1,4 @@
+import { STATION, STATIONS } from "../../api/host-interfaces.ts";
 import { type Mac, parseMac } from "../../api/mac.ts";
 import { DEFAULT_MAC_POOL } from "../../api/names.ts";
 import type { CellView, MapView } from "../../mac-pool/inspection/rest/views.ts";
@@ -68,6 +69,7 @@ const COUNTS = {
   pending: "pending",
   quarantined: "quarantined",
   hostAddresses: NODES_OWN,
+  stationAddresses: `of ${STATIONS}`,
   explicit: "explicit",
   colliding: "colliding",
 } as const;
@@ -100,14 +102,14 @@ function marksOf(cells: readonly CellView[], terminal: Terminal): string {
 }
 
 function markOf(cell: CellView, terminal: Terminal): string {
-  const { size, free, colliding, pending, quarantined, explicit, hostAddresses = 0 } = cell;
+  const { size, free, colliding, pending, quarantined, explicit, hostAddresses = 0, stationAddresses = 0 } = cell;
   const shades = terminal.unicode ? UNICODE : ASCII;
   if (colliding > 0) return COLLIDING;
   if (size > 1 || free === 1)
     return shades[free === size ? 0 : Math.min(4, Math.ceil((4 * (size - free)) / size))] ?? " ";
   if (quarantined > 0) return "Q";
   if (pending > 0) return "P";
-  if (hostAddresses > 0) return "N";
+  if (hostAddresses > 0) return stationAddresses > 0 ? "S" : "N";
   return explicit > 0 ? "E" : "B";
 }
 
@@ -122,14 +124,19 @@ function colourOf({ colliding, pending, quarantined, bound, hostAddresses = 0, f
 function legend(single: boolean, terminal: Terminal): string {
   const [none, quarter, half, most, full] = terminal.unicode ? UNICODE : ASCII;
   const collides = `${painted(terminal, "red", COLLIDING)} colliding`;
-  if (single) return `${none} free  B bound  E explicit  P pending  Q quarantined  N a node's own  ${collides}\n`;
+  if (single)
+    return `${none} free  B bound  E explicit  P pending  Q quarantined  N a node's own  S ${STATION}  ${collides}\n`;
   const colours = terminal.colour
-    ? `colours: mostly ${painted(terminal, "green", "bound")}, ${painted(terminal, "yellow", "pending")}, ${painted(terminal, "blue", "quarantined")}, ${painted(terminal, "magenta", NODES_OWN)}\n`
+    ? `colours: mostly ${painted(terminal, "green", "bound")}, ${painted(terminal, "yellow", "pending")}, ${painted(terminal, "blue", "quarantined")}, ${painted(terminal, "magenta", `${NODES_OWN} or of ${STATIONS}`)}\n`
     : "";
   return `${none} free  ${quarter} up to 25 % taken  ${half} 50 %  ${most} 75 %  ${full} more  ${collides}\n${colours}`;
 }
 
-function sums({ cells }: MapView): string[] {
+function sums(map: MapView): string[] {
+  const cells = map.cells.map(({ stationAddresses, ...cell }): CellView => {
+    if (stationAddresses === undefined) return cell;
+    return { ...cell, hostAddresses: (cell.hostAddresses ?? 0) - stationAddresses, stationAddresses };
+  });
   const known = (Object.keys(COUNTS) as (keyof typeof COUNTS)[]).filter((key) => cells[0]?.[key] !== undefined);
   const sum = (key: keyof typeof COUNTS): number => cells.reduce((total, cell) => total + (cell[key] ?? 0), 0);
   const counts = known.map((key) => `${withCommas(sum(key))} ${COUNTS[key]}`).join(", ");

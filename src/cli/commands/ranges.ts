@@ -58,7 +58,7 @@ export const ranges: CommandSpec = {
     if (formatted !== undefined) return { stdout: formatted, exitCode };
     const parts = [
       rangeTable(items, contexts !== undefined, tableOptions(line.options, terminal)),
-      ...stationTexts(items, terminal),
+      ...stationTexts(items, contexts !== undefined, terminal),
       ...(contexts === undefined ? [] : [verdict(overlaps, states.length, terminal)]),
       ...(range === undefined ? [] : [proposal(range, states)]),
     ];
@@ -89,10 +89,12 @@ function rangeTable(items: readonly ClusterRange[], several: boolean, options: T
 }
 
 /** A sentence for each range in which nodes see stations outside the cluster. */
-function stationTexts(items: readonly ClusterRange[], terminal: Terminal): string[] {
-  const texts = items.flatMap(({ first, last, stations }) =>
-    stations === undefined ? [] : [wrapped(terminal, `${first}-${last}: ${describeStations(stations)}`, 0)],
-  );
+function stationTexts(items: readonly ClusterRange[], several: boolean, terminal: Terminal): string[] {
+  const texts = items.flatMap(({ cluster, pool, first, last, stations }) => {
+    if (stations === undefined) return [];
+    const where = `${several ? `${cluster}/` : ""}${pool} ${first}-${last}`;
+    return [wrapped(terminal, `${where}: ${describeStations(stations)}`, 0)];
+  });
   return texts.length === 0 ? [] : [texts.join("")];
 }
 

@@ -1,3 +1,4 @@
+import { STATIONS } from "../../api/host-interfaces.ts";
 import type { PoolView, RangeView } from "../../mac-pool/inspection/rest/views.ts";
 import type { CommandSpec } from "../command.ts";
 import { noArguments } from "../command-line.ts";
@@ -81,7 +82,7 @@ function describePool(pool: PoolView, terminal: Terminal, wide: boolean): string
     ],
     [
       "free",
-      `${withCommas(free)}${hostAddresses === 0 ? "" : `, without ${withCommas(hostAddresses)} that nodes have`}`,
+      `${withCommas(free)}${hostAddresses === 0 ? "" : `, without ${withCommas(hostAddresses)} that nodes or ${STATIONS} have`}`,
     ],
     ["full in", fullIn(pool)],
     ["out of range", String(outOfRange)],

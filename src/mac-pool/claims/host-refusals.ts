@@ -4,7 +4,7 @@ import type { NamedText } from "./named-text.ts";
 import { describeObject, type InterfaceOwner } from "./owner.ts";
 import { type MacField, quote, type Refusal } from "./refusals.ts";
 
-/** What the pool says about an address that a node has on an interface of its own. */
+/** What the pool says about an address that a node has on an interface of its own, or sees a station have. */
 
 export function hostAddress(
   mac: Mac,
@@ -17,7 +17,7 @@ export function hostAddress(
     message:
       `MAC ${formatMac(mac)} of interface ${quote(requester.interface)} in ${describeObject(requester)} is the address of ` +
       `${describeHosts(hosts)}. The two would receive each other's traffic. ` +
-      `Leave ${field} out to get a free address, or choose one that no node has.`,
+      `Leave ${field} out to get a free address, or choose another one.`,
   };
 }
 

@@ -1,3 +1,4 @@
+import { STATIONS } from "../../api/host-interfaces.ts";
 import { formatMac, POD_BRIDGE_MAC } from "../../api/mac.ts";
 import type { PoolCounts } from "./pool.ts";
 
@@ -11,7 +12,7 @@ export function describeFull(pool: string, counts: PoolCounts): string {
   return (
     `the range is full: ${none} of MACPool ${pool} is ${capacity === 1 ? "taken" : "free"}. Objects have ${bound}, ${pending} are ` +
     `kept for objects that were admitted and may still be stored, ${quarantined} are in quarantine` +
-    `${hostAddresses > 0 ? `, ${hostAddresses} are addresses of nodes or of stations beyond them` : ""}${asked > 0 ? `, ${asked} are being given out` : ""}.`
+    `${hostAddresses > 0 ? `, ${hostAddresses} are addresses of nodes or of ${STATIONS}` : ""}${asked > 0 ? `, ${asked} are being given out` : ""}.`
   );
 }
 

@@ -1,3 +1,4 @@
+import { STATION, STATIONS } from "../../api/host-interfaces.ts";
 import type { CellView } from "../../mac-pool/inspection/rest/views.ts";
 
 /** How cells lie on the canvas: in rows, in the order of the addresses. Lengths in CSS pixels. */
@@ -37,13 +38,14 @@ export function cellAt({ columns, rows, pitch }: Grid, x: number, y: number, cel
 }
 
 /** What a cell is painted as. */
-export type Paint = "free" | "bound" | "pending" | "quarantined" | "explicit" | "host" | "colliding";
+export type Paint = "free" | "bound" | "pending" | "quarantined" | "explicit" | "host" | "station" | "colliding";
 
 /** Collisions show before anything else; else what most of the addresses in the cell are that are not free. */
-export function paintOf({ bound, pending, quarantined, explicit, hostAddresses = 0, colliding }: CellView): Paint {
+export function paintOf(cell: CellView): Paint {
+  const { bound, pending, quarantined, explicit, hostAddresses = 0, stationAddresses = 0, colliding } = cell;
   if (colliding > 0) return "colliding";
   const used = bound + pending + quarantined;
-  if (hostAddresses > used) return "host";
+  if (hostAddresses > used) return stationAddresses * 2 > hostAddresses ? "station" : "host";
   if (used === 0) return "free";
   if (quarantined * 2 > used) return "quarantined";
   if (pending * 2 > used) return "pending";
@@ -62,21 +64,23 @@ export function strengthOf({ size, free, colliding }: CellView): number {
 
 /** `12 of 4,096 used` and what of them is not simply bound. */
 export function describeCell(cell: CellView, count: (value: number) => string): string {
-  const { size, bound, pending, quarantined, explicit, hostAddresses = 0, colliding } = cell;
+  const { size, bound, pending, quarantined, explicit, hostAddresses = 0, stationAddresses = 0, colliding } = cell;
   if (size === 1) return stateOf(cell);
   const parts = [
     [pending, "pending"],
     [quarantined, "quarantined"],
     [explicit, "explicit"],
     [colliding, "colliding"],
-    [hostAddresses, "nodes' own"],
+    [hostAddresses - stationAddresses, "nodes' own"],
+    [stationAddresses, `of ${STATIONS}`],
   ] as const;
   const more = parts.filter(([number]) => number > 0).map(([number, name]) => `, ${count(number)} ${name}`);
   return `${count(bound + pending + quarantined)} of ${count(size)} used${more.join("")}`;
 }
 
-function stateOf({ bound, pending, explicit, hostAddresses, colliding, free }: CellView): string {
+function stateOf({ bound, pending, explicit, hostAddresses, stationAddresses, colliding, free }: CellView): string {
   if (free === 1) return "free";
+  if (stationAddresses === 1) return `of a ${STATION}, kept back`;
   if (hostAddresses === 1) return "a node's own, kept back";
   const phase = bound === 1 ? "bound" : pending === 1 ? "pending" : "quarantined";
   return [phase, ...(explicit === 1 ? ["explicit"] : []), ...(colliding === 1 ? ["colliding"] : [])].join(", ");

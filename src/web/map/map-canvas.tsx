@@ -16,7 +16,16 @@ interface Props {
 }
 
 /** As the swatches of the legend, whose colours are read off the page, so that both follow the theme. */
-const PAINTS: readonly Paint[] = ["free", "bound", "pending", "quarantined", "explicit", "host", "colliding"];
+const PAINTS: readonly Paint[] = [
+  "free",
+  "bound",
+  "pending",
+  "quarantined",
+  "explicit",
+  "host",
+  "station",
+  "colliding",
+];
 const GAP = 1;
 const WHEEL_PAUSE_MS = 250;
 

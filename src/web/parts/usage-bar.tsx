@@ -1,3 +1,4 @@
+import { STATIONS } from "../../api/host-interfaces.ts";
 import { count, percent } from "../text.ts";
 
 interface Counts {
@@ -7,11 +8,17 @@ interface Counts {
   readonly pending: number;
   readonly quarantined: number;
   readonly hostAddresses?: number;
+  readonly stationAddresses?: number;
 }
 
 /** How full a range is, as a bar and in exact numbers. */
 export function UsageBar({ counts, label }: { readonly counts: Counts; readonly label: string }) {
-  const { capacity, used, free, pending, quarantined, hostAddresses = 0 } = counts;
+  const { capacity, used, free, pending, quarantined, hostAddresses = 0, stationAddresses = 0 } = counts;
+  const kept = [
+    [hostAddresses - stationAddresses, "nodes' own"],
+    [stationAddresses, `of ${STATIONS}`],
+  ] as const;
+  const keptTexts = kept.flatMap(([number, what]) => (number > 0 ? [`${count(number)} ${what}`] : []));
   const bound = used - pending - quarantined;
   const parts = [
     ["bound", bound],
@@ -34,7 +41,7 @@ export function UsageBar({ counts, label }: { readonly counts: Counts; readonly 
         <span class="quiet">
           {" "}
           ({count(bound)} bound, {count(pending)} pending, {count(quarantined)} quarantined
-          {hostAddresses > 0 && `; ${count(hostAddresses)} nodes' own, kept back`})
+          {keptTexts.length > 0 && `; ${keptTexts.join(", ")}, kept back`})
         </span>
       </p>
     </div>

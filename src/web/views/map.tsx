@@ -1,5 +1,6 @@
 import { useSignal } from "@preact/signals";
 import { useLayoutEffect, useRef } from "preact/hooks";
+import { STATIONS } from "../../api/host-interfaces.ts";
 import type { MapView as AddressMap, ListView, PoolView } from "../../mac-pool/inspection/rest/views.ts";
 import { cellsFor } from "../map/grid.ts";
 import { MapCanvas } from "../map/map-canvas.tsx";
@@ -157,6 +158,7 @@ const LEGEND = [
   ["quarantined", "quarantined"],
   ["explicit", "chosen by users"],
   ["host", "nodes' own"],
+  ["station", STATIONS],
   ["colliding", "colliding"],
 ] as const;
 

@@ -224,7 +224,7 @@ describe("the step alone", () => {
       step: "alone",
       state: "wrong",
       text:
-        `MAC ${MAC} is also used by somebody outside of this cluster: it was seen at VLAN 100 of uplink eno2 of bridge br1 ` +
+        `MAC ${MAC} is also used by a station outside the cluster: it was seen at VLAN 100 of uplink eno2 of bridge br1 ` +
         `on node node-a again and again, last at ${seen}`,
       remedy:
         "Give one of them another address. If nobody else has it, the network sends frames back: look for a loop.",

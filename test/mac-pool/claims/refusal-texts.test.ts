@@ -28,7 +28,9 @@ describe("a refusal", () => {
     );
     expect(full("small", { ...counts, used: 32 }, undefined).message).not.toMatch(/being given out|next one|nodes/);
     const kept = full("small", { ...counts, free: 0, hostAddresses: 1 }, undefined).message;
-    expect(kept).toContain("4 are in quarantine, 1 are addresses of nodes or of stations beyond them. Add a range");
+    expect(kept).toContain(
+      "4 are in quarantine, 1 are addresses of nodes or of stations outside the cluster. Add a range",
+    );
   });
 
   it("counts the time until the next address is free from when the oldest claim was seen", async () => {

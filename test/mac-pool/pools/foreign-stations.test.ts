@@ -1,7 +1,6 @@
 import { beforeEach, describe, expect, it } from "vitest";
-import { describeHosts, stationsIn } from "../../../src/api/host-interfaces.ts";
+import { describeHosts } from "../../../src/api/host-interfaces.ts";
 import { type Mac, parseMac } from "../../../src/api/mac.ts";
-import type { NodeMACs } from "../../../src/api/node-macs.ts";
 import { MAX_STATIONS } from "../../../src/api/node-state.ts";
 import type { PoolSettings } from "../../../src/mac-pool/pools/pool.ts";
 import { PoolIndex } from "../../../src/mac-pool/pools/pool-index.ts";
@@ -75,7 +74,9 @@ describe("an address that somebody outside of the cluster has", () => {
     see([FIRST], 10 * MINUTE_MS, "node-c");
     pass(24 * HOUR_MS);
     expect(counts()).toMatchObject({ hostAddresses: 1 });
-    expect(describeHosts(index.hosts.at(FIRST))).toBe("a station beyond uplink eno2 of node node-a");
+    expect(describeHosts(index.hosts.at(FIRST))).toBe(
+      "a station outside the cluster, seen at uplink eno2 of node node-a",
+    );
     pass(MINUTE_MS);
     expect(counts()).toMatchObject({ hostAddresses: 0 });
   });
@@ -278,22 +279,5 @@ describe("a node that says what it wants", () => {
     expect(counts()).toMatchObject({ hostAddresses: 1 });
     pass(24 * HOUR_MS + MINUTE_MS);
     expect(counts()).toMatchObject({ hostAddresses: 0 });
-  });
-});
-
-describe("the stations of a report", () => {
-  const station = { mac: "02:5d:1c:00:00:00", bridge: "br1", uplink: "eno2", lastSeen: "2026-01-02T12:00:00Z" };
-  const report = (owner: string, ...macs: string[]): NodeMACs => ({
-    metadata: { name: "node-a", ownerReferences: [{ apiVersion: "v1", kind: "Node", name: owner, uid: "u" }] },
-    addresses: [],
-    stations: macs.map((mac) => ({ ...station, mac })),
-  });
-
-  it("count as long as the node lives, where an interface can have their address", () => {
-    expect(stationsIn(report("node-a", station.mac, "01:00:5e:00:00:01", "00:00:00:00:00:00", "x"))).toEqual([
-      { mac: FIRST, host: { node: "node-a", interface: "eno2", isBeyond: true }, seenMs: NOON_MS },
-    ]);
-    expect(stationsIn(report("node-b", station.mac))).toEqual([]);
-    expect(stationsIn(report("node-a", ...Array.from({ length: 999 }, () => station.mac)))).toHaveLength(MAX_STATIONS);
   });
 });

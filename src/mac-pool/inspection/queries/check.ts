@@ -73,7 +73,7 @@ export function checkAddress(
   const unheld = { owners: [], objectsListing: [], isStored: false, judgedAnew: false };
   const hosts = judgeHosts({ pool, field: "macAddress" }, mac, requester, index.hosts.at(mac), unheld);
   const onNode = `${view.mac} is the address of ${view.hostAddress}`;
-  if (!hosts.ok) return refused("MACPOOL_HOST_ADDRESS", `${onNode}: choose one that no node has.`);
+  if (!hosts.ok) return refused("MACPOOL_HOST_ADDRESS", `${onNode}: choose another one.`);
   const asked = claim ?? newClaim(mac, { pool: pool?.name, origin: "explicit" }, UNCLAIMED);
   const request = {
     mac,

@@ -1,4 +1,4 @@
-import { describeHosts, type HostInterface } from "../../../api/host-interfaces.ts";
+import { describeHosts, type HostInterface, STATION } from "../../../api/host-interfaces.ts";
 
 /** What a reader may see: everything, or what concerns one namespace. */
 export interface Scope {
@@ -28,5 +28,5 @@ export function hostAddressIn(
 ): { readonly hostAddress?: string } {
   if (hosts.length === 0) return {};
   if (namespace === undefined) return { hostAddress: describeHosts(hosts) };
-  return { hostAddress: hosts.some(({ isBeyond }) => isBeyond) ? "a station beyond a node" : "an interface of a node" };
+  return { hostAddress: hosts.some(({ isBeyond }) => isBeyond) ? `a ${STATION}` : "an interface of a node" };
 }

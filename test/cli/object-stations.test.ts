@@ -1,0 +1,64 @@
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { AGO, FIRST } from "./support/answers.ts";
+import { CliBed } from "./support/cli-bed.ts";
+import type { Ended } from "./support/macpool.ts";
+import { CLAIM, reportOf } from "./support/objects.ts";
+import { type Script, status } from "./support/scripted-cluster.ts";
+
+let bed: CliBed;
+
+beforeEach(async () => {
+  bed = await CliBed.start();
+});
+afterEach(async () => {
+  await bed[Symbol.asyncDispose]();
+});
+
+const say = (script: Script, ...argv: string[]): Promise<Ended> => bed.say(script, ...argv);
+
+describe("the objects", () => {
+  const away: Script = { proxy: status(503, "no endpoints available") };
+
+  it("tell the address of a station outside the cluster from a node's own, from a free one and from one of a VM", async () => {
+    const station = (mac: string, lastSeen: string) => ({ mac, bridge: "br1", uplink: "eno2", lastSeen });
+    const [theirs, forgotten] = ["02:5d:1c:00:00:a4", "02:5d:1c:00:00:a6"];
+    const stations = [station(FIRST, AGO(0)), station(theirs, AGO(60)), station(forgotten, AGO(1_900))];
+    const hosts = [{ ...reportOf("node-a", ["02:5d:1c:00:00:a5"]), stations }];
+    const script = { ...away, hosts, claims: [CLAIM] };
+    expect((await say(script, "find", theirs)).stdout).toBe(
+      `${theirs} is held by a station outside the cluster, seen at uplink eno2 of node node-a. It is in pool default.\n`,
+    );
+    expect((await say(script, "find", forgotten)).stdout).toBe(`${forgotten} is free. It is in pool default.\n`);
+    expect((await say(script, "find", FIRST)).stdout).not.toContain("station");
+    const { stdout } = await say(script, "map", "--from", "02:5d:1c:00:00:a0", "--to", "02:5d:1c:00:00:a7");
+    expect(stdout).toContain("02:5d:1c:00:00:a0  ···BSN··\n");
+    expect(stdout).toContain("1 nodes' own, 1 of stations outside the cluster, 0 explicit");
+    expect((await say(script, "ranges")).stdout).toContain(
+      `: 1 station outside the cluster uses an address of this range (${theirs} on node-a, uplink eno2): does another cluster`,
+    );
+  });
+
+  it("find a station outside the cluster that has the address of a VM, on the VM's own node", async () => {
+    const lastSeen = "2026-11-21T10:00:00Z";
+    const station = { mac: FIRST, bridge: "br1", uplink: "eno2", lastSeen, lastFlap: lastSeen };
+    const hosts = ["node-a", "node-b"].map((name) => ({ ...reportOf(name, []), stations: [station] }));
+    const vmi = (status: object) => ({ metadata: { creationTimestamp: "2026-11-21T09:00:00Z" }, status });
+    const collisions = async (status: object, reports: Script["hosts"] = hosts) => {
+      const other: Script["other"] = (path) =>
+        path.endsWith("/virtualmachineinstances/web") ? { body: vmi(status) } : undefined;
+      return say({ ...away, hosts: reports, claims: [CLAIM], other }, "collisions", "-A", "-o", "json");
+    };
+    const { exitCode, stdout } = await collisions({ nodeName: "node-a" });
+    expect(exitCode).toBe(1);
+    expect(JSON.parse(stdout).items).toMatchObject([
+      {
+        mac: FIRST,
+        parties: [{ kind: "VirtualMachine", namespace: "default", name: "web" }],
+        stations: [{ node: "node-a", bridge: "br1", uplink: "eno2", lastSeen, lastFlap: lastSeen }],
+      },
+    ]);
+    const migrating = { nodeName: "node-a", migrationState: {} };
+    expect((await collisions(migrating)).exitCode).toBe(0);
+    expect((await collisions({ nodeName: "node-a" }, status(403, "no", "Forbidden"))).exitCode).toBe(0);
+  });
+});
