@@ -71,6 +71,7 @@ export class BridgeDetails {
       const { index, spanningTree, bridgeVlans } = link;
       return {
         ...(bridgeVlans?.filtering ? { defaultVlan: bridgeVlans.defaultVlan } : {}),
+        ...(bridgeVlans !== undefined && bridgeVlans.filtering === undefined ? { canFilterVlans: false } : {}),
         ...(spanningTree ? { spanningTree } : {}),
         ...((this.#addresses.get(index)?.size ?? 0) > 0 ? { hasAddress: true } : {}),
       };

@@ -68,6 +68,10 @@ const nodeBridgeSchema = z
     name: interfaceName("name").describe("Bridge that the node publishes as a resource."),
     mtu: z.int().min(0).max(MAX_MTU).describe("Larger frames are dropped."),
     vlanFiltering: z.boolean().describe("Whether the bridge keeps VLANs apart."),
+    canFilterVlans: z
+      .boolean()
+      .exactOptional()
+      .describe("False where the node's kernel can't filter VLANs: no pod of a network with a VLAN starts there."),
     defaultVlan: z
       .int()
       .min(0)

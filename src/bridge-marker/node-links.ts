@@ -92,12 +92,13 @@ function bridgeSettings(links: readonly Link[], published: ReadonlySet<string>):
   return links
     .flatMap(({ index, name, kind, mtu, vlanFiltering = false, details }) => {
       if (kind !== "bridge" || mtu === undefined || !published.has(BRIDGE_RESOURCE_PREFIX + name)) return [];
-      const { defaultVlan, spanningTree = false, hasAddress = false } = details ?? {};
+      const { defaultVlan, canFilterVlans, spanningTree = false, hasAddress = false } = details ?? {};
       return [
         {
           name,
           mtu,
           vlanFiltering,
+          ...(canFilterVlans === undefined ? {} : { canFilterVlans }),
           ...(defaultVlan === undefined ? {} : { defaultVlan }),
           spanningTree,
           hasAddress,

@@ -28,6 +28,8 @@ export interface Link {
 interface LinkDetails {
   /** Of a bridge that filters: the VLAN of untagged frames of a new port; 0 for none. */
   readonly defaultVlan?: number | undefined;
+  /** Of a bridge: false where the kernel can't filter VLANs. */
+  readonly canFilterVlans?: boolean;
   /** The bridge takes part in the spanning tree protocol. */
   readonly spanningTree?: boolean;
   /** The node itself has an address on the bridge; addresses of link scope do not count. */
@@ -113,10 +115,11 @@ export function parseLinkEvent(line: string): LinkEvent | undefined {
 }
 
 function detailsOf(value: Record<string, unknown>): { details?: LinkDetails } {
-  const { defaultVlan, spanningTree, hasAddress, carrier, vlans, untaggedVlan } = value;
+  const { defaultVlan, canFilterVlans, spanningTree, hasAddress, carrier, vlans, untaggedVlan } = value;
   if (value.kind === "bridge") {
     const details = { defaultVlan: numberOf(defaultVlan), spanningTree: spanningTree === true };
-    return { details: { ...details, hasAddress: hasAddress === true } };
+    const lacking = canFilterVlans === false ? { canFilterVlans } : {};
+    return { details: { ...details, ...lacking, hasAddress: hasAddress === true } };
   }
   if (typeof carrier !== "boolean") return {};
   const ranges = Array.isArray(vlans) ? vlans.map(String) : undefined;

@@ -16,6 +16,7 @@ const WORDS: Readonly<Record<FindingCode, string>> = {
   "bridge-on-no-node": "no node has its bridge",
   "resource-missing": "VMs can land on nodes without its bridge",
   "bridge-unpublishable": "nodes can't publish its bridge",
+  "vlan-impossible": "kernel can't filter VLANs",
   "vlan-unfiltered": "bridge filters no VLANs",
   "vlan-not-on-uplink": "no uplink passes its VLAN",
   "mtu-above-bridge": "its MTU is above that of the bridge",

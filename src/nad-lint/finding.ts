@@ -26,6 +26,7 @@ const SEVERITIES = {
   "bridge-on-no-node": "warning",
   "resource-missing": "warning",
   "bridge-unpublishable": "warning",
+  "vlan-impossible": "warning",
   "vlan-unfiltered": "warning",
   "vlan-not-on-uplink": "warning",
   "mtu-above-bridge": "warning",

@@ -10,6 +10,8 @@ export interface BridgeOnNode {
   readonly node: string;
   readonly mtu: number;
   readonly vlanFiltering: boolean;
+  /** False: the kernel can't. */
+  readonly canFilterVlans?: boolean;
   /** Its ports that lead out of the node. `vlans`: ranges such as "100-110"; undefined where they are not known. */
   readonly uplinks?: readonly { readonly name: string; readonly vlans?: readonly string[] }[];
 }
@@ -25,6 +27,7 @@ export function checkNodes(config: BridgeConfig, known: readonly BridgeOnNode[] 
   const { bridge, vlans, mtu } = config;
   const on = known?.length === 0 ? undefined : known;
   return [
+    ...(vlans === undefined || on === undefined ? [] : checkKernels(on)),
     ...(vlans === undefined || vlans.enableFiltering ? [] : checkFiltering(bridge, vlans, on)),
     ...(vlans === undefined || on === undefined ? [] : checkUplinks(bridge, vlans, on)),
     ...(mtu === "inherit" ? [] : checkMtu(bridge, mtu, on)),
@@ -57,6 +60,17 @@ export function checkTunedMtu(
 
 type Said = Pick<Finding, "code" | "message">;
 
+/** The plugin refuses a VLAN there, whatever the network says about filtering. */
+function checkKernels(on: readonly BridgeOnNode[]): Said[] {
+  const lacking = on.filter(({ canFilterVlans }) => canFilterVlans === false);
+  if (lacking.length === 0) return [];
+  const where = onSuchNodes(lacking.map(nameOf), on.length);
+  const message =
+    `the kernel can't filter VLANs ${where}: pods do not start there. ` +
+    'Use a kernel with CONFIG_BRIDGE_VLAN_FILTERING there, or a network without "vlan" and "vlanTrunk".';
+  return [{ code: "vlan-impossible", message }];
+}
+
 function checkFiltering(bridge: string, vlans: VlanConfig, on: readonly BridgeOnNode[] | undefined): Said[] {
   const { requireFiltering } = vlans;
   if (on === undefined) {
@@ -65,7 +79,7 @@ function checkFiltering(bridge: string, vlans: VlanConfig, on: readonly BridgeOn
       'their VLAN. Write "requireVlanFiltering": true to make the plugin refuse.';
     return requireFiltering ? [] : [{ code: "vlan-needs-filtering", message }];
   }
-  const without = on.filter(({ vlanFiltering }) => !vlanFiltering);
+  const without = on.filter(({ vlanFiltering, canFilterVlans }) => !vlanFiltering && canFilterVlans !== false);
   if (without.length === 0) return [];
   const consequence = requireFiltering ? "Pods do not start there" : "Pods are not kept in their VLAN there";
   const advice = requireFiltering ? "" : ', or write "enableVlanFiltering": true';

@@ -101,7 +101,7 @@ describe("how the bridges of a node are set", () => {
       bridge(index, name, { kind, master: 2, ...more });
     const links = nodeLinks(
       bridge(2, "br1", { vlanFiltering: true, defaultVlan: 1, spanningTree: true, hasAddress: true }),
-      bridge(3, "br2"),
+      bridge(3, "br2", { canFilterVlans: false }),
       port(4, "bond0", "bond", { carrier: true, vlans: ["1", "100-110"], untaggedVlan: 1 }),
       port(5, "eno2", "", { carrier: false, mtu: 9000 }),
       port(6, "eno3.7", "vlan", { carrier: true, master: 3 }),
@@ -110,6 +110,8 @@ describe("how the bridges of a node are set", () => {
     );
     const [br1, br2] = links.bridges();
     expect(br1).toMatchObject({ defaultVlan: 1, spanningTree: true, hasAddress: true });
+    expect(br1).not.toHaveProperty("canFilterVlans");
+    expect(br2).toMatchObject({ vlanFiltering: false, canFilterVlans: false });
     expect(br1?.uplinks).toEqual([
       { name: "bond0", carrier: true, mtu: 1500, vlans: ["1", "100-110"], untaggedVlan: 1 },
       { name: "eno2", carrier: false, mtu: 9000 },

@@ -85,6 +85,7 @@ describe.skipIf(typeof parts === "string")(`host addresses${typeof parts === "st
     const reported = async () => (await links("--bridges")).bridges().find(({ name }) => name === "br2");
     const br2 = await reported();
     expect(br2).toMatchObject({ vlanFiltering: true, defaultVlan: 5, spanningTree: false, hasAddress: false });
+    expect(br2).not.toHaveProperty("canFilterVlans");
     expect(br2?.uplinks).toEqual([
       { name: "vec0", carrier: expect.any(Boolean), mtu: expect.any(Number), vlans: ["5", "100-110"], untaggedVlan: 5 },
     ]);

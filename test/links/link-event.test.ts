@@ -28,6 +28,10 @@ describe("a line of the link monitor", () => {
       { defaultVlan: 1, spanningTree: true, hasAddress: true },
     ],
     [
+      { kind: "bridge", canFilterVlans: false },
+      { canFilterVlans: false, spanningTree: false, hasAddress: false },
+    ],
+    [
       { kind: "bond", carrier: false, vlans: ["1", "100-110"], untaggedVlan: 1 },
       { carrier: false, vlans: ["1", "100-110"], untaggedVlan: 1 },
     ],

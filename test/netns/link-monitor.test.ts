@@ -107,11 +107,17 @@ describe("the link monitor on the real kernel", () => {
 
   it("prints how bridges are set when asked, at first and when that changes", async () => {
     await node.ip("link", "add", "br1", "up", "type", "bridge", "stp_state", "1");
+    const filters = node.ip("link", "add", "br2", "type", "bridge", "vlan_filtering", "1");
+    const canFilter = await filters.then(
+      () => true,
+      () => false,
+    );
     const { until } = bind(await monitor(["--bridges"]));
     const first = await until(synced);
     const br1 = first.find(named("link", "br1"));
     expect(br1).toMatchObject({ spanningTree: true });
     expect(br1).not.toHaveProperty("hasAddress");
+    expect(br1?.canFilterVlans).toBe(canFilter ? undefined : false);
     await node.ip("address", "add", "192.0.2.1/24", "dev", "br1");
     const lines = await until((line) => named("link", "br1")(line) && line.hasAddress === true);
     expect([...first, ...lines].map(({ event }) => event)).not.toContain("address");

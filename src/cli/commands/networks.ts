@@ -121,7 +121,7 @@ function bridgeText(bridge: BridgeView, isFolded: boolean): string {
 function wrongOf({ bridge, network }: Row, isFolded: boolean): string {
   if (bridge === undefined) return problemText(network, isFolded);
   // Its first cell says so.
-  return bridge.problems.filter((problem) => problem !== "on no node").join(", ");
+  return [...bridge.problems.filter((problem) => problem !== "on no node"), ...bridge.notes].join(", ");
 }
 
 /** Names of the nodes, where all of them fit. */

@@ -49,9 +49,17 @@ export function kernelSteps(reports: Read<readonly NodeMACs[]>, node: string, ne
 
 /** The first thing that keeps frames of the network from passing the bridge and an uplink. */
 function faultOf(bridge: NodeBridge, node: string, network: NetworkOnBridge): Step | undefined {
-  const { name, mtu, vlanFiltering, uplinks = [] } = bridge;
+  const { name, mtu, vlanFiltering, canFilterVlans = true, uplinks = [] } = bridge;
   const { vlans, vlansText } = network;
   const filtering = `On ${node}: ip link set ${name} type bridge vlan_filtering 1`;
+  if (vlans.length > 0 && !canFilterVlans) {
+    const text = `the kernel of ${node} can't filter VLANs: nothing with ${vlansText} starts there`;
+    return wrong(
+      "kernel",
+      text,
+      `Use a kernel with CONFIG_BRIDGE_VLAN_FILTERING on ${node}, or a network without a VLAN.`,
+    );
+  }
   if (vlans.length > 0 && !vlanFiltering) {
     return wrong("kernel", `${name} of ${node} does not filter VLANs: ${vlansText} is not kept apart`, filtering);
   }

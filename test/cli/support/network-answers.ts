@@ -129,6 +129,7 @@ export const bridges = z.array(bridgeViewSchema).parse([
     running: 8,
     on: [{ node: "node-a", mtu: 1500, vlanFiltering: false, uplink: "up", running: 8 }],
     problems: ["does not filter VLANs on node-a"],
+    notes: [],
   },
   {
     name: "br2",
@@ -140,9 +141,20 @@ export const bridges = z.array(bridgeViewSchema).parse([
     networks: 0,
     running: 0,
     on: [{ node: "node-b", mtu: 9000, vlanFiltering: true, uplink: "none", running: 0 }],
-    problems: ["no network uses it"],
+    problems: [],
+    notes: ["no network uses it", "no uplink: VMs reach only VMs of the same node"],
   },
-  { name: "br9", nodes: 0, totalNodes: 3, mtus: [], networks: 1, running: 0, on: [], problems: ["on no node"] },
+  {
+    name: "br9",
+    nodes: 0,
+    totalNodes: 3,
+    mtus: [],
+    networks: 1,
+    running: 0,
+    on: [],
+    problems: ["on no node"],
+    notes: [],
+  },
 ]);
 
 /** The same where there are 1,000 nodes. */
@@ -182,6 +194,7 @@ export const manyNodes = {
       running: 1_024,
       on: [],
       problems: ["does not filter VLANs on 2 of 412 nodes, such as node-0007"],
+      notes: [],
     },
   ]),
 };

@@ -41,6 +41,12 @@ describe("the step kernel", () => {
   });
 
   it.each<readonly [string, object, Partial<NodeBridge>, string]>([
+    [
+      "a kernel without VLANs",
+      VLAN,
+      { vlanFiltering: false, canFilterVlans: false },
+      "the kernel of node-a can't filter VLANs: nothing with VLAN 100 starts there",
+    ],
     ["no filtering", VLAN, { vlanFiltering: false }, "br1 of node-a does not filter VLANs: VLAN 100 is not kept apart"],
     [
       "no default VLAN",

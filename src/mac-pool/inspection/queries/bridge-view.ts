@@ -43,26 +43,40 @@ export function bridgeView(facts: BridgeFacts): BridgeView {
     running: sum(running.values()),
     on: nodes.length <= MAX_COLUMNS ? nodes : exceptionsOf(nodes),
     problems: problemsOf(facts, nodes, mtus),
+    notes: notesOf(facts),
   };
 }
 
 function problemsOf(
-  { networks, needsFiltering, seesAll }: BridgeFacts,
+  { needsFiltering, on }: BridgeFacts,
   nodes: readonly BridgeOnNodeView[],
   mtus: readonly number[],
 ): string[] {
   if (nodes.length === 0) return ["on no node"];
-  const unfiltered = needsFiltering ? nodes.filter(({ vlanFiltering }) => !vlanFiltering) : [];
+  const unable = new Set(on?.on.flatMap(({ node, canFilterVlans }) => (canFilterVlans === false ? [node] : [])));
+  const impossible = needsFiltering ? nodes.filter(({ node }) => unable.has(node)) : [];
+  const unfiltered = needsFiltering ? nodes.filter((one) => !one.vlanFiltering && !unable.has(one.node)) : [];
   const down = nodes.filter(({ uplink }) => uplink === "down");
   return [
+    ...(impossible.length === 0 ? [] : [`kernel can't filter VLANs ${where(impossible, nodes.length)}`]),
     ...(unfiltered.length === 0 ? [] : [`does not filter VLANs ${where(unfiltered, nodes.length)}`]),
     ...(down.length === 0 ? [] : [`uplink is down ${where(down, nodes.length)}`]),
     ...(mtus.length < 2 ? [] : [`MTU differs from node to node: ${mtus.slice(0, MAX_MTUS).join(", ")}`]),
-    ...(networks > 0 || !seesAll ? [] : ["no network uses it"]),
   ];
 }
 
-function where(some: readonly BridgeOnNodeView[], total: number): string {
+/** A bridge with an address of the node is meant to lead out by the node, as by its routes. */
+function notesOf({ on, networks, seesAll }: BridgeFacts): string[] {
+  const all = on?.on ?? [];
+  const closed = all.filter(({ uplinks, hasAddress = false }) => uplinks?.length === 0 && !hasAddress);
+  const place = closed.length === all.length ? "" : ` ${where(closed, all.length)}`;
+  return [
+    ...(all.length === 0 || networks > 0 || !seesAll ? [] : ["no network uses it"]),
+    ...(closed.length === 0 ? [] : [`no uplink${place}: VMs reach only VMs of the same node`]),
+  ];
+}
+
+function where(some: readonly { readonly node: string }[], total: number): string {
   return onSuchNodes(
     some.map(({ node }) => node),
     total,

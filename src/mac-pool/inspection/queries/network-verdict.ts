@@ -81,6 +81,7 @@ export function judgeNetwork(
 function verdictOn(config: BridgeConfig, bridge: BridgeOnNodes["groups"][number]["bridge"], node: string): Verdict {
   const said = checkNodes(config, [{ node, ...bridge }], "");
   if (said.length === 0) return "Works";
+  if (said.some(({ code }) => code === "vlan-impossible")) return "Fails";
   const refuses = config.vlans?.requireFiltering === true && !config.vlans.enableFiltering;
   return refuses && said.some(({ code }) => code === "vlan-unfiltered") ? "Fails" : "Warning";
 }

@@ -39,6 +39,8 @@ export interface NetworkFacts {
   readonly on: BridgeOnNodes | undefined;
   /** Nodes that report, ascending. */
   readonly nodes: readonly string[];
+  /** Those of them that the reader is told of: each has a cell. */
+  readonly told: readonly string[];
   readonly users: NetworkUsers;
   readonly isPlaced: IsPlaced;
 }
@@ -64,7 +66,7 @@ export function networkView(facts: NetworkFacts, scope: Scope, whole: boolean): 
     nodes: nodesView(judged, on, nodes.length),
     ...usersView(facts.users, facts.isPlaced, scope),
     running: sum(running.values()),
-    cells: cellsOf(facts, running, scope, whole),
+    cells: cellsOf(facts, running, whole),
     findings,
     moreFindings: said.length - findings.length,
   };
@@ -119,11 +121,9 @@ function nodesView(
   return view;
 }
 
-/** Nodes without the bridge are not named to the reader of one namespace, unless a VM of his runs there. */
 function cellsOf(
-  { judged, on, nodes }: NetworkFacts,
+  { judged, on, nodes, told }: NetworkFacts,
   running: ReadonlyMap<string, number>,
-  { namespace }: Scope,
   whole: boolean,
 ): NetworkCellView[] {
   const groups = on?.groups ?? [];
@@ -143,7 +143,7 @@ function cellsOf(
     return exceptions.sort(byNode).slice(0, MAX_EXCEPTIONS);
   }
   const verdicts = new Map<string, Verdict>();
-  if (namespace === undefined) for (const node of nodes) verdicts.set(node, judged.elsewhere);
+  for (const node of told) verdicts.set(node, judged.elsewhere);
   // Nodes that report no bridges.
   const reporting = new Set(nodes);
   for (const node of running.keys()) verdicts.set(node, reporting.has(node) ? judged.elsewhere : "Unknown");

@@ -59,9 +59,10 @@ export class NetworkQueries {
     const turn = await this.#whenKnown();
     const found = this.#catalog.list().filter(this.#matching(question, scope));
     const page = this.#page(found, ({ order }) => order, question, scope);
+    const told = this.#nodesTold(scope);
     const items: NetworkView[] = [];
     for (const network of page.items) {
-      items.push(this.#view(network, scope, false));
+      items.push(this.#view(network, told, scope, false));
       await turn.share();
     }
     return { ...page, items };
@@ -72,7 +73,7 @@ export class NetworkQueries {
     const network = this.#catalog.get(namespace, name);
     if (network !== undefined) {
       const users = usersOf(this.#counts.usersOf(`${namespace}/${name}`), this.#isPlaced, scope);
-      return { ...this.#view(network, scope, true), ...users };
+      return { ...this.#view(network, this.#nodesTold(scope), scope, true), ...users };
     }
     const names = this.#catalog.list().flatMap((one) => (one.namespace === namespace ? [one.name] : []));
     throw notFound(`NetworkAttachmentDefinition ${namespace}/${name}`, closestName(name, names));
@@ -97,12 +98,22 @@ export class NetworkQueries {
     return { ...page, items };
   }
 
-  #view(network: CatalogNetwork, scope: Scope, whole: boolean): NetworkView {
+  /** All nodes; to the reader of one namespace those with a bridge that one of its networks leads to. */
+  #nodesTold({ namespace }: Scope): readonly string[] {
+    const { nodes, all } = this.#bridges;
+    if (namespace === undefined) return nodes;
+    const own = this.#catalog.list().filter((network) => network.namespace === namespace);
+    const bridges = new Set(own.flatMap(({ bridge }) => bridge?.bridge ?? []));
+    const told = new Set([...bridges].flatMap((name) => (all.get(name)?.on ?? []).map(({ node }) => node)));
+    return nodes.filter((node) => told.has(node));
+  }
+
+  #view(network: CatalogNetwork, told: readonly string[], scope: Scope, whole: boolean): NetworkView {
     const { nodes } = this.#bridges;
     const on = network.bridge && this.#bridges.all.get(network.bridge.bridge);
     const judged = this.#catalog.judge(network, on, nodes.length, scope.namespace === undefined);
     const users = this.#counts.of(`${network.namespace}/${network.name}`);
-    return networkView({ network, judged, on, nodes, users, isPlaced: this.#isPlaced }, scope, whole);
+    return networkView({ network, judged, on, nodes, told, users, isPlaced: this.#isPlaced }, scope, whole);
   }
 
   readonly #isPlaced: IsPlaced = (uid) =>

@@ -119,8 +119,13 @@ interface Reported {
 }
 
 function textsOfBridge(bridge: NodeBridge): BridgeTexts {
-  const { mtu, vlanFiltering, uplinks } = bridge;
-  const group = JSON.stringify([mtu, vlanFiltering, uplinks?.map(({ name, vlans }) => [name, vlans ?? null])]);
+  const { mtu, vlanFiltering, canFilterVlans, uplinks } = bridge;
+  const group = JSON.stringify([
+    mtu,
+    vlanFiltering,
+    canFilterVlans,
+    uplinks?.map(({ name, vlans }) => [name, vlans ?? null]),
+  ]);
   return { whole: JSON.stringify(bridge), group };
 }
 

@@ -122,6 +122,7 @@ export const bridgeViewSchema = z
       .array(bridgeOnNodeViewSchema)
       .describe("Nodes that publish it. Of more than 16 at most eight: those where it is not set as on most."),
     problems: z.array(z.string()).describe("What is wrong with it, in a few words."),
+    notes: z.array(z.string()).describe("What is good to know and may be meant, in a few words."),
   })
   .meta({ id: "Bridge" });
 export type BridgeView = z.infer<typeof bridgeViewSchema>;

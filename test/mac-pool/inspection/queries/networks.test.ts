@@ -98,6 +98,24 @@ describe("networks", () => {
     expect(cellsOf(found.get("prototype"))).toEqual(["node-a 0 Unknown"]);
   });
 
+  it("do not start with a VLAN on a node whose kernel knows none", async () => {
+    const options = {
+      nodeMacs: [
+        reportOf("node-a", [bridgeOf("br1", { vlanFiltering: false, canFilterVlans: false })]),
+        reportOf("node-b", [bridgeOf("br1", { vlanFiltering: false })]),
+      ],
+      nads: [nadOf("a", "vlan", { config: { vlan: 5 } }), nadOf("a", "flat")],
+    };
+    const found = await networksOf(options);
+    expect(cellsOf(found.get("vlan"))).toEqual(["node-a 0 Fails", "node-b 0 Warning"]);
+    expect(codesOf(found.get("vlan"))).toEqual(["vlan-impossible", "vlan-unfiltered"]);
+    expect(cellsOf(found.get("flat"))).toEqual(["node-a 0 Works", "node-b 0 Works"]);
+    await using fixture = await InspectionFixture.start(options);
+    expect((await fixture.inspector.networks.bridges(PAGE, ALL)).items).toMatchObject([
+      { problems: ["kernel can't filter VLANs on node-a", "does not filter VLANs on node-b"] },
+    ]);
+  });
+
   it("say of a bridge that the plugin refuses nothing but that", async () => {
     const plugins = [
       { type: "bridge", bridge: "br2", vlan: 5 },
@@ -238,6 +256,7 @@ describe("bridges", () => {
         running: 3,
         on: [{ node: "node-a", mtu: 1500, vlanFiltering: false, uplink: "up", running: 3 }],
         problems: ["does not filter VLANs on node-a"],
+        notes: [],
       },
       {
         name: "br2",
@@ -249,11 +268,52 @@ describe("bridges", () => {
         networks: 0,
         running: 0,
         on: [{ node: "node-b", mtu: 9000, vlanFiltering: true, uplink: "none", running: 0 }],
-        problems: ["no network uses it"],
+        problems: [],
+        notes: ["no network uses it", "no uplink: VMs reach only VMs of the same node"],
       },
-      { name: "br7", nodes: 0, totalNodes: 3, mtus: [], networks: 1, running: 0, on: [], problems: ["on no node"] },
-      { name: "br9", nodes: 0, totalNodes: 3, mtus: [], networks: 1, running: 0, on: [], problems: ["on no node"] },
+      {
+        name: "br7",
+        nodes: 0,
+        totalNodes: 3,
+        mtus: [],
+        networks: 1,
+        running: 0,
+        on: [],
+        problems: ["on no node"],
+        notes: [],
+      },
+      {
+        name: "br9",
+        nodes: 0,
+        totalNodes: 3,
+        mtus: [],
+        networks: 1,
+        running: 0,
+        on: [],
+        problems: ["on no node"],
+        notes: [],
+      },
     ]);
+  });
+});
+
+describe("a bridge without an uplink", () => {
+  it("is noted where the node itself has no address on it", async () => {
+    const closed = bridgeOf("br1");
+    const open = bridgeOf("br1", { uplinks: [{ name: "eth1", carrier: true, mtu: 1500 }] });
+    const routed = bridgeOf("br1", { hasAddress: true });
+    const notesOf = async (...bridges: readonly (typeof closed)[]) => {
+      await using fixture = await InspectionFixture.start({
+        nodeMacs: bridges.map((bridge, index) => reportOf(`node-${index}`, [bridge])),
+        nads: [nadOf("a", "net")],
+      });
+      const [found] = (await fixture.inspector.networks.bridges(PAGE, ALL)).items;
+      return [found?.problems, found?.notes];
+    };
+    const said = "VMs reach only VMs of the same node";
+    expect(await notesOf(closed, closed)).toEqual([[], [`no uplink: ${said}`]]);
+    expect(await notesOf(closed, open)).toEqual([[], [`no uplink on node-0: ${said}`]]);
+    expect(await notesOf(routed, open)).toEqual([[], []]);
   });
 });
 
@@ -275,6 +335,19 @@ describe("the reader of one namespace", () => {
     expect(items).toMatchObject([{ name: "vlan100", running: 1, pending: 0, usedBy: ["tenant-a"], waiting: [] }]);
     expect(items.map(cellsOf)).toEqual([["node-a 1 Warning"]]);
     expect(await networks.networks({ ...PAGE, namespace: "tenant-lab" }, TENANT)).toEqual({ items: [], total: 0 });
+  });
+
+  it("has a cell of each of its networks on each node that has a bridge of one of them", async () => {
+    const lab = { namespace: "tenant-lab" };
+    await using fixture = await InspectionFixture.start(DEMO);
+    const { networks } = fixture.inspector;
+    const { items } = await networks.networks(PAGE, lab);
+    expect(items.map((item) => [item.name, ...cellsOf(item)])).toEqual([
+      ["noann", "node-a 0 Works"],
+      ["wrong", "node-a 0 Fails"],
+      ["br9", "node-a 0 Fails"],
+    ]);
+    expect(cellsOf(await networks.network("tenant-lab", "br9", lab))).toEqual(["node-a 0 Fails"]);
   });
 
   it("sees the bridges of its networks, with counts of its own VMs", async () => {
