@@ -72,13 +72,14 @@ function widthOf(columns: readonly Cells[]): number {
   return columns.reduce((sum, { width }) => sum + width, 0) + GAP.length * (columns.length - 1);
 }
 
-/** Takes from the widest column that may be cut, until the table fits or all are as narrow as `least`. */
+/** Takes from the widest column that may be cut, until another is the widest, the table fits or all are as narrow as `least`. */
 function cutTo(least: number, columns: readonly Cells[], room: number): readonly Cells[] {
   let cut = columns;
   for (let excess = widthOf(cut) - room; excess > 0; excess = widthOf(cut) - room) {
-    const widest = cut.filter((column) => column.cut && column.width > least).sort((a, b) => b.width - a.width)[0];
+    const [widest, next] = cut.filter((column) => column.cut && column.width > least).sort((a, b) => b.width - a.width);
     if (widest === undefined) break;
-    const width = Math.max(least, widest.width - excess);
+    const lowest = Math.max(least, Math.min(next?.width ?? least, widest.width - 1));
+    const width = Math.max(lowest, widest.width - excess);
     cut = cut.map((column) => (column === widest ? { ...column, width } : column));
   }
   return cut;

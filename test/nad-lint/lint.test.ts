@@ -238,24 +238,6 @@ describe("the lint of a NetworkAttachmentDefinition", () => {
       expect(codes({ ...CONFIG, mtu: "inherit" }, BR1, { bridgesOn })).toEqual([]);
     });
 
-    it("warns of a VLAN on a node whose kernel knows none, whatever the network says about filtering", () => {
-      const [good] = bridgesOn();
-      const unable = { node: "node-b", mtu: 1500, vlanFiltering: false, canFilterVlans: false };
-      const facts = { bridgesOn: () => (good ? [good, unable] : []) };
-      for (const more of [{}, { requireVlanFiltering: true }, { enableVlanFiltering: true }]) {
-        expect(lint({ ...vlan, ...more }, BR1, facts)).toEqual([
-          {
-            code: "vlan-impossible",
-            severity: "warning",
-            message:
-              "the kernel can't filter VLANs on node-b: pods do not start there. Use a kernel with " +
-              'CONFIG_BRIDGE_VLAN_FILTERING there, or a network without "vlan" and "vlanTrunk".',
-          },
-        ]);
-      }
-      expect(codes({ ...CONFIG, mtu: "inherit" }, BR1, facts)).toEqual([]);
-    });
-
     it("notes what the bridge has to be like where no node says so", () => {
       const wanted = { ...vlan, mtu: 9000 };
       expect(codes(wanted, BR1, { bridgesOn: () => [] })).toEqual(["vlan-needs-filtering", "mtu-needs-bridge"]);

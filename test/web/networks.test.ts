@@ -2,6 +2,7 @@ import { afterEach, describe, expect, it } from "vitest";
 import type { BridgeView, NetworkView, Verdict } from "../../src/mac-pool/inspection/rest/views.ts";
 import { addressOf } from "../../src/web/client.ts";
 import { bridgeGroups, nodeColumns } from "../../src/web/networks/bridge-groups.ts";
+import { NETWORK_COLUMNS, networkRow } from "../../src/web/networks/network-rows.ts";
 import { differences, mtuText, nodesText, presence, vlanText } from "../../src/web/networks/settings.ts";
 import { signIn } from "../../src/web/session.ts";
 
@@ -14,7 +15,18 @@ function network(name: string, more: Partial<NetworkView> = {}): NetworkView {
 }
 
 function bridge(name: string, more: Partial<BridgeView> = {}): BridgeView {
-  return { name, nodes: 1, totalNodes: 3, mtus: [1500], networks: 0, running: 0, on: [], problems: [], ...more };
+  return {
+    name,
+    nodes: 1,
+    totalNodes: 3,
+    mtus: [1500],
+    networks: 0,
+    running: 0,
+    on: [],
+    problems: [],
+    notes: [],
+    ...more,
+  };
 }
 
 const cell = (node: string, verdict: Verdict, running = 0) => ({ node, verdict, running });
@@ -91,6 +103,24 @@ describe("settings of a network", () => {
     expect(nodesText(one, "Fails")).toBe("on node-9");
     expect(nodesText(one, "NoBridge")).toBe("on 594");
     expect(nodesText(one, "Unknown")).toBe("");
+  });
+});
+
+describe("a row of a spreadsheet", () => {
+  it("has a field for each column", () => {
+    const findings = ["no node has its bridge", "a value is in quotes"].map((summary) => ({
+      ...{ code: "any", severity: "warning" as const, message: "any" },
+      summary,
+    }));
+    const nodes = { ...NODES, total: 1_000, works: 399, noBridge: 601 };
+    const counts = { running: 1_024, pending: 1, usedBy: ["a", "b"] };
+    const row = networkRow(network("n", { bridge: "br1", vlan: 5, trunk: "7-9", findings, nodes, ...counts }));
+    expect(Object.fromEntries(NETWORK_COLUMNS.map((column, index) => [column, row[index]]))).toMatchObject({
+      ...{ bridge: "br1", namespace: "a", network: "n", vlan: "5, trunk 7-9", mtu: "", "used by": "a b" },
+      ...{ running: "1024", waiting: "1", nodes: "1000", "starts on": "399", "no bridge on": "601" },
+      "what is wrong": "no node has its bridge; a value is in quotes",
+    });
+    expect(row).toHaveLength(NETWORK_COLUMNS.length);
   });
 });
 

@@ -2,7 +2,7 @@ import { counted } from "../text.ts";
 import type { BridgeGroup } from "./bridge-groups.ts";
 import { NetworkLink } from "./network-link.tsx";
 import { BridgeExceptions, NodesSummary } from "./nodes-summary.tsx";
-import { filteringText, mtuText, presence, vlanText } from "./settings.ts";
+import { filteringText, mtuText, presence, problemsOf, vlanText } from "./settings.ts";
 import { WhatIsWrong } from "./what-is-wrong.tsx";
 
 /** What the table shows, for a narrow screen. */
@@ -27,10 +27,13 @@ export function NetworkList({ groups }: { readonly groups: readonly BridgeGroup[
             </p>
           )}
           {bridge !== undefined && <BridgeExceptions bridge={bridge} />}
-          {bridge?.problems.map((problem) => (
+          {(bridge === undefined ? [] : problemsOf(bridge)).map((problem) => (
             <p key={problem} class="warn">
               {problem}
             </p>
+          ))}
+          {bridge?.notes.map((note) => (
+            <p key={note}>{note}</p>
           ))}
           <ul class="of-bridge">
             {networks.map((network) => (
@@ -42,6 +45,7 @@ export function NetworkList({ groups }: { readonly groups: readonly BridgeGroup[
                   {network.bridge !== undefined && `VLAN ${vlanText(network)}, MTU ${mtuText(network)}, `}
                   {network.bridge === undefined && network.type !== undefined && `plugin ${network.type}, `}
                   {counted(network.running, "running VM")}
+                  {network.usedBy.length > 0 && `, used by ${network.usedBy.join(", ")}`}
                 </p>
                 <NodesSummary network={network} />
                 <WhatIsWrong network={network} />

@@ -4,7 +4,7 @@ import { count, counted } from "../text.ts";
 import type { BridgeGroup } from "./bridge-groups.ts";
 import { NetworkLink } from "./network-link.tsx";
 import { BridgeExceptions, NodesSummary } from "./nodes-summary.tsx";
-import { differences, filteringText, mtuText, presence, VERDICTS, vlanText } from "./settings.ts";
+import { differences, filteringText, mtuText, presence, problemsOf, VERDICTS, vlanText } from "./settings.ts";
 import { WhatIsWrong } from "./what-is-wrong.tsx";
 
 /** Of more nodes the names stand upright. */
@@ -19,6 +19,7 @@ interface Props {
 /** Bridges, under each its networks, and what happens to a VM of them on which node. */
 export function NetworkTable({ groups, nodes }: Props) {
   const isMany = nodes !== undefined && nodes.length > MANY;
+  const hasRoom = nodes !== undefined && !isMany;
   return (
     <ScrollRegion label="Networks">
       <table class={isMany ? "networks many" : "networks"}>
@@ -29,6 +30,7 @@ export function NetworkTable({ groups, nodes }: Props) {
             <th scope="col">VLAN</th>
             <th scope="col">MTU</th>
             <th scope="col">Uplink</th>
+            {hasRoom && <th scope="col">Used by</th>}
             {nodes === undefined && (
               <>
                 <th scope="col" class="right">
@@ -47,9 +49,14 @@ export function NetworkTable({ groups, nodes }: Props) {
         </thead>
         {groups.map((group) => (
           <tbody key={group.name ?? ""}>
-            <BridgeRow group={group} nodes={nodes} isMany={isMany} />
+            <BridgeRow group={group} nodes={nodes} hasRoom={hasRoom} />
             {group.networks.map((network) => (
-              <NetworkRow key={`${network.namespace}/${network.name}`} network={network} nodes={nodes} />
+              <NetworkRow
+                key={`${network.namespace}/${network.name}`}
+                network={network}
+                nodes={nodes}
+                hasRoom={hasRoom}
+              />
             ))}
           </tbody>
         ))}
@@ -74,11 +81,11 @@ function NodeName({ name }: { readonly name: string }) {
 interface BridgeRowProps {
   readonly group: BridgeGroup;
   readonly nodes: Props["nodes"];
-  /** The columns have no room for words. */
-  readonly isMany: boolean;
+  /** For words in the columns of nodes, and for one more column. */
+  readonly hasRoom: boolean;
 }
 
-function BridgeRow({ group: { name, bridge }, nodes, isMany }: BridgeRowProps) {
+function BridgeRow({ group: { name, bridge }, nodes, hasRoom }: BridgeRowProps) {
   return (
     <tr class="bridge">
       <th scope="rowgroup">
@@ -87,6 +94,7 @@ function BridgeRow({ group: { name, bridge }, nodes, isMany }: BridgeRowProps) {
       <td>{bridge && filteringText(bridge)}</td>
       <td>{bridge?.mtus.join(", ")}</td>
       <td>{bridge?.uplink}</td>
+      {hasRoom && <td />}
       {nodes === undefined && (
         <>
           <td class="right">{bridge && count(bridge.running)}</td>
@@ -94,11 +102,14 @@ function BridgeRow({ group: { name, bridge }, nodes, isMany }: BridgeRowProps) {
         </>
       )}
       {nodes?.map((node) => (
-        <BridgeCell key={node} bridge={bridge} node={node} isMany={isMany} />
+        <BridgeCell key={node} bridge={bridge} node={node} hasRoom={hasRoom} />
       ))}
       <td>
-        {bridge !== undefined && bridge.problems.length > 0 && <p class="warn">{bridge.problems.join("; ")}</p>}
-        {bridge !== undefined && isMany && <BridgeExceptions bridge={bridge} />}
+        {bridge !== undefined && <p class="warn">{problemsOf(bridge).join("; ")}</p>}
+        {bridge?.notes.map((note) => (
+          <p key={note}>{note}</p>
+        ))}
+        {bridge !== undefined && nodes !== undefined && !hasRoom && <BridgeExceptions bridge={bridge} />}
       </td>
     </tr>
   );
@@ -107,10 +118,10 @@ function BridgeRow({ group: { name, bridge }, nodes, isMany }: BridgeRowProps) {
 interface BridgeCellProps {
   readonly bridge: BridgeView | undefined;
   readonly node: string;
-  readonly isMany: boolean;
+  readonly hasRoom: boolean;
 }
 
-function BridgeCell({ bridge, node, isMany }: BridgeCellProps) {
+function BridgeCell({ bridge, node, hasRoom }: BridgeCellProps) {
   const on = bridge?.on.find((one) => one.node === node);
   if (bridge === undefined || on === undefined) {
     return (
@@ -126,12 +137,18 @@ function BridgeCell({ bridge, node, isMany }: BridgeCellProps) {
   }
   return (
     <td class="node">
-      {count(on.running)} {!isMany && <small>{differences(bridge, on)}</small>}
+      {count(on.running)} {hasRoom && <small>{differences(bridge, on)}</small>}
     </td>
   );
 }
 
-function NetworkRow({ network, nodes }: { readonly network: NetworkView; readonly nodes: Props["nodes"] }) {
+interface NetworkRowProps {
+  readonly network: NetworkView;
+  readonly nodes: Props["nodes"];
+  readonly hasRoom: boolean;
+}
+
+function NetworkRow({ network, nodes, hasRoom }: NetworkRowProps) {
   const cells = new Map(network.cells.map((cell) => [cell.node, cell]));
   return (
     <tr>
@@ -142,6 +159,7 @@ function NetworkRow({ network, nodes }: { readonly network: NetworkView; readonl
       <td>{vlanText(network)}</td>
       <td>{mtuText(network)}</td>
       <td />
+      {hasRoom && <td>{network.usedBy.join(", ")}</td>}
       {nodes === undefined && (
         <>
           <td class="right">{count(network.running)}</td>

@@ -1,12 +1,15 @@
 import { signal, useSignal } from "@preact/signals";
 import { useRef } from "preact/hooks";
 import type { BridgeView, ListView, NetworkView } from "../../mac-pool/inspection/rest/views.ts";
+import { askAll } from "../client.ts";
 import { goTo, route } from "../navigation.ts";
 import { bridgeGroups, nodeColumns } from "../networks/bridge-groups.ts";
 import { NetworkList } from "../networks/network-list.tsx";
+import { NETWORK_COLUMNS, networkRow } from "../networks/network-rows.ts";
 import { NetworkTable } from "../networks/network-table.tsx";
 import { VERDICTS } from "../networks/settings.ts";
 import { Empty } from "../parts/empty.tsx";
+import { ExportButtons } from "../parts/export-buttons.tsx";
 import { ProblemNotice } from "../parts/problem-notice.tsx";
 import { linkTo } from "../route.ts";
 import { count } from "../text.ts";
@@ -73,7 +76,20 @@ export function NetworksView() {
           </span>
         </p>
       )}
+      {isKnown && shownNetworks.total > 0 && <ExportNetworks search={search} />}
     </>
+  );
+}
+
+function ExportNetworks({ search }: { readonly search: string }) {
+  const all = (progress: (items: number) => void) => askAll<NetworkView>("networks", { search, limit: MOST }, progress);
+  return (
+    <ExportButtons
+      name="networks"
+      columns={NETWORK_COLUMNS}
+      rows={async (progress) => (await all(progress)).map(networkRow)}
+      objects={all}
+    />
   );
 }
 
