@@ -106,7 +106,7 @@ describe.skipIf(typeof parts === "string")(`host addresses${typeof parts === "st
 
   it("stand beside VLANs of an uplink that change while somebody listens", async () => {
     await ip("link", "add", "br3", "type", "bridge", "vlan_filtering", "1");
-    const script = `mkfifo "$0.in" && { ${monitor} --bridges < "$0.in" > "$0.out" & } && exec 3> "$0.in"
+    const script = `mkfifo "$0.in" && touch "$0.out" && { ${monitor} --bridges < "$0.in" > "$0.out" & } && exec 3> "$0.in"
       until grep -q synced "$0.out"; do sleep 0.1; done
       ip link set eth0 master br3
       bridge vlan add dev eth0 vid 7-9
