@@ -5,8 +5,8 @@ import type { ClaimOwner, MACClaim } from "../../api/mac-claim.ts";
 import type { MACPool } from "../../api/mac-pool.ts";
 import { LAUNCHER_SELECTOR } from "../../api/names.ts";
 import type { NodeMACs } from "../../api/node-macs.ts";
+import { isFinishedPhase, isStartingPhase } from "../../api/phase.ts";
 import { type Seat, seatOfInstance, seatOfPod } from "../../api/seen-elsewhere.ts";
-import { isStartingPhase } from "../../api/starting-phase.ts";
 import { ConnectionError, isForbidden, isGone, isNotFound } from "../../kube/client/api-error.ts";
 import type { Pod } from "../../kube/client/built-in-kinds.ts";
 import type { KubeClient } from "../../kube/client/client.ts";
@@ -193,8 +193,7 @@ export class PoolObjects {
         (pod) =>
           pod.metadata.ownerReferences?.some(({ uid }) => uid === instance.metadata.uid) === true &&
           (node === undefined || pod.spec?.nodeName === node) &&
-          pod.status?.phase !== "Succeeded" &&
-          pod.status?.phase !== "Failed",
+          !isFinishedPhase(pod.status?.phase),
       ),
       instance.status?.phase,
     );

@@ -1,4 +1,4 @@
-import { isStartingPhase } from "../../api/starting-phase.ts";
+import { isStartingPhase } from "../../api/phase.ts";
 import type { Way } from "../../api/way.ts";
 import { isForbidden } from "../../kube/client/api-error.ts";
 import { plain } from "../backends/plain-text.ts";

@@ -1,4 +1,5 @@
 import { bridgesOfCapacity } from "../../api/bridge-resource.ts";
+import type { NadRef } from "../../api/claim-network.ts";
 import {
   NETWORK_ATTACHMENT_DEFINITIONS,
   NODE_MACS,
@@ -14,7 +15,7 @@ import type { KubeClient } from "../../kube/client/client.ts";
 import { defineResource, type KubeObject, RESOURCES, type Resource } from "../../kube/client/resource.ts";
 import type { OwnerRef } from "../backends/pool-backend.ts";
 import { type Network, networkIn } from "../networks.ts";
-import type { Machine, NadRef, NodeWithBridges, Read, WayFacts } from "./facts.ts";
+import type { Machine, NodeWithBridges, Read, WayFacts } from "./facts.ts";
 import { isFinished } from "./pod-steps.ts";
 import { quoted } from "./step.ts";
 

@@ -1,3 +1,4 @@
+import type { NadRef } from "../../api/claim-network.ts";
 import type { NodeMACs } from "../../api/node-macs.ts";
 import type { Pod } from "../../kube/client/built-in-kinds.ts";
 import type { KubeObject } from "../../kube/client/resource.ts";
@@ -71,9 +72,4 @@ export interface WayInterface {
   /** Undefined for one that is not on a network of multus. */
   readonly nad: NadRef | undefined;
   readonly network: Read<Network>;
-}
-
-export interface NadRef {
-  readonly namespace: string;
-  readonly name: string;
 }

@@ -1,9 +1,10 @@
+import { type NadRef, nadOf } from "../../api/claim-network.ts";
 import { formatMac, parseMac } from "../../api/mac.ts";
 import { NETWORKS_ANNOTATION } from "../../api/names.ts";
 import { parseNetworkSelection } from "../../api/network-selection.ts";
 import type { Pod } from "../../kube/client/built-in-kinds.ts";
 import type { KnownHistory } from "../backends/pool-backend.ts";
-import type { GuestSpec, NadRef } from "./facts.ts";
+import type { GuestSpec } from "./facts.ts";
 
 /** The interfaces of an object, as the way begins with them. */
 export interface AskedInterface {
@@ -24,7 +25,7 @@ export function interfacesOfGuest(spec: GuestSpec | undefined, namespace: string
   return listOf(spec?.domain?.devices?.interfaces).flatMap(({ name, macAddress, state }) => {
     if (typeof name !== "string" || state === "absent") return [];
     const network: unknown = networks.find((one) => one.name === name)?.multus?.networkName;
-    const nad = typeof network === "string" ? nadRef(network, namespace) : undefined;
+    const nad = typeof network === "string" ? nadOf(`multus ${network}`, namespace) : undefined;
     return { name, mac: addressIn(macAddress), nad };
   });
 }
@@ -39,20 +40,9 @@ export function interfacesOfPod({ metadata }: Pod, namespace: string): AskedInte
   }));
 }
 
-/** `multus blue`, `multus lab/blue`: a network of multus, as claims name it. */
-const MULTUS = /^multus (\S+)$/;
-
 /** As the pool knows them, for whom the object itself is out of reach. */
 export function interfacesOfHistory({ interfaces, namespace }: KnownHistory): AskedInterface[] {
-  return interfaces.map(({ interface: name, mac, network = "" }) => {
-    const [, nad] = MULTUS.exec(network) ?? [];
-    return { name, mac, nad: nad === undefined ? undefined : nadRef(nad, namespace) };
-  });
-}
-
-function nadRef(text: string, namespace: string): NadRef {
-  const slash = text.indexOf("/");
-  return slash < 0 ? { namespace, name: text } : { namespace: text.slice(0, slash), name: text.slice(slash + 1) };
+  return interfaces.map(({ interface: name, mac, network }) => ({ name, mac, nad: nadOf(network, namespace) }));
 }
 
 /** KubeVirt's own schema is not known to be in force where the objects come from. */

@@ -1,5 +1,6 @@
+import type { NadRef } from "../../api/claim-network.ts";
 import { bridgeOfConfig, describeVlans } from "../../nad-lint/segment.ts";
-import type { NadRef, WayInterface } from "./facts.ts";
+import type { WayInterface } from "./facts.ts";
 
 /** What a network asks of a bridge of the node. */
 export interface NetworkOnBridge {

@@ -1,4 +1,5 @@
 import { BRIDGE_RESOURCE_PREFIX, NETWORK_STATUS_ANNOTATION } from "../../api/names.ts";
+import { isFinishedPhase } from "../../api/phase.ts";
 import type { Step } from "../../api/way.ts";
 import type { Pod } from "../../kube/client/built-in-kinds.ts";
 import type { Machine, WayFacts, WayInterface } from "./facts.ts";
@@ -7,8 +8,7 @@ import { ok, quoted, unknown, wrong } from "./step.ts";
 
 /** What the scheduler, the runtime and multus made of the pod. */
 
-export const isFinished = (pod: Pod | undefined): boolean =>
-  pod?.status?.phase === "Succeeded" || pod?.status?.phase === "Failed";
+export const isFinished = (pod: Pod | undefined): boolean => isFinishedPhase(pod?.status?.phase);
 
 export function scheduled(facts: WayFacts): Step {
   const { pod } = facts;

@@ -1,3 +1,4 @@
+import type { NadRef } from "../../api/claim-network.ts";
 import type { Way } from "../../api/way.ts";
 import { isForbidden } from "../../kube/client/api-error.ts";
 import type { CollisionView } from "../../mac-pool/inspection/rest/views.ts";
@@ -6,7 +7,7 @@ import type { CommandInput } from "../command.ts";
 import { CliError } from "../faults.ts";
 import type { Network } from "../networks.ts";
 import { FactReader, notVisible, type RunningObjects } from "./fact-reader.ts";
-import type { Machine, NadRef, Read, WayFacts, WayInterface } from "./facts.ts";
+import type { Machine, Read, WayFacts, WayInterface } from "./facts.ts";
 import { type AskedInterface, interfacesOfGuest, interfacesOfHistory, interfacesOfPod } from "./interfaces.ts";
 import { quoted } from "./step.ts";
 import { wayOf } from "./way.ts";

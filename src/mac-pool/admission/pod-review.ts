@@ -1,3 +1,4 @@
+import { networkOf } from "../../api/claim-network.ts";
 import { OPT_OUT } from "../../api/mac-pool-scope.ts";
 import { NETWORKS_ANNOTATION, POD_WEBHOOK } from "../../api/names.ts";
 import { type NetworkElement, unreadable } from "../../api/network-selection.ts";
@@ -5,7 +6,7 @@ import { jsonPointer } from "../../kube/client/json-patch.ts";
 import { textAt } from "../../kube/json-path.ts";
 import type { AdmissionRequest } from "../../kube/server/admission-server.ts";
 import { severalMacs } from "../claims/refusals.ts";
-import { networkOf, podNetworks } from "../objects/pod-networks.ts";
+import { podNetworks } from "../objects/pod-networks.ts";
 import {
   type AdmissionParts,
   admitted,

@@ -1,4 +1,5 @@
 import type { Registry } from "prom-client";
+import { nadOf } from "../../api/claim-network.ts";
 import type { ConflictScope } from "../../api/mac-pool.ts";
 import { NAD_RESOURCE_NAME_ANNOTATION } from "../../api/names.ts";
 import { isNotFound } from "../../kube/client/api-error.ts";
@@ -12,7 +13,6 @@ import type { Log } from "../../kube/log.ts";
 import { shortText } from "../../kube/short-text.ts";
 import { domainOfConfig, joined } from "../claims/layer2-domain.ts";
 import { KINDS } from "../objects/kinds.ts";
-import { nadOf } from "../objects/pod-networks.ts";
 
 /** What of an owner tells which layer-2 domains it may be in. */
 interface Placed {

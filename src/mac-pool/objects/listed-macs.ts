@@ -1,3 +1,4 @@
+import { networkOf } from "../../api/claim-network.ts";
 import { type Mac, parseMac } from "../../api/mac.ts";
 import { isNamesake } from "../../api/mac-claim.ts";
 import { WAIT_AS_RECEIVER } from "../../api/mac-pool-scope.ts";
@@ -7,7 +8,7 @@ import { listAt, textAt } from "../../kube/json-path.ts";
 import { MAX_INTERFACES } from "../claims/limits.ts";
 import type { ObjectReference, ObservedOwner } from "../claims/owner.ts";
 import { guestInterfaces, INSTANCE_SPEC, VM_TEMPLATE_SPEC } from "./guest-interfaces.ts";
-import { isFinished, networkOf, podNetworks } from "./pod-networks.ts";
+import { isFinished, podNetworks } from "./pod-networks.ts";
 
 /**
  * Which addresses an object has, and for whom. The VMI of a VM and its launcher pods hold addresses for the VM: a changed

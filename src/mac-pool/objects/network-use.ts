@@ -1,9 +1,10 @@
-import { isStartingPhase } from "../../api/starting-phase.ts";
+import { nadOf, networkOf } from "../../api/claim-network.ts";
+import { isStartingPhase } from "../../api/phase.ts";
 import type { KubeObject } from "../../kube/client/resource.ts";
 import { listAt, textAt } from "../../kube/json-path.ts";
 import { INSTANCE_SPEC } from "./guest-interfaces.ts";
 import { isLauncher } from "./listed-macs.ts";
-import { isFinished, nadOf, networkOf, podNetworks } from "./pod-networks.ts";
+import { isFinished, podNetworks } from "./pod-networks.ts";
 
 /** Which NetworkAttachmentDefinitions an object is on, and where it runs. */
 export interface NetworkUse {

@@ -1,5 +1,6 @@
 /** What keeps a pod from running, with the reason that Kubernetes gives for it. Pure. */
 
+import { isFinishedPhase } from "../../api/phase.ts";
 import type { Pod } from "../../kube/client/built-in-kinds.ts";
 import { type EventQuery, UNHEALTHY } from "./event-query.ts";
 import {
@@ -32,11 +33,9 @@ const FIRST_PULL = "ErrImagePull";
 const TROUBLE = new Set([...CONTAINER_TROUBLES, FIRST_PULL]);
 /** Said of every container while there are init containers to run. */
 const INITIALIZING = "PodInitializing";
-const ENDED = new Set(["Failed", "Succeeded"]);
-
 /** Undefined if nothing is wrong, and if the pod is not to run any more. */
 export function troubleOf(pod: Pod, nowMs: number, deadlineMs: number): Trouble | undefined {
-  if (pod.metadata.deletionTimestamp !== undefined || ENDED.has(pod.status?.phase ?? "")) return undefined;
+  if (pod.metadata.deletionTimestamp !== undefined || isFinishedPhase(pod.status?.phase)) return undefined;
   return unscheduled(pod) ?? crashing(pod, nowMs, deadlineMs) ?? stuck(pod) ?? beingCreated(pod) ?? notReady(pod);
 }
 

@@ -2,12 +2,11 @@
 
 import { entryPoint, IMAGE_ROOT } from "../../api/image.ts";
 import { OPERATOR_NAME } from "../../api/names.ts";
+import { isFinishedPhase } from "../../api/phase.ts";
 import type { Deployment, Pod } from "../../kube/client/built-in-kinds.ts";
 
 /** In the command of the operator's pods, in every version, namespace and package. */
 const THIS_OPERATOR = `${IMAGE_ROOT}/${entryPoint("operator")}`;
-
-const ENDED = new Set(["Failed", "Succeeded"]);
 
 interface Containers {
   readonly containers?: readonly Container[];
@@ -44,7 +43,7 @@ export function isAlive({ spec, status }: Deployment): boolean {
 
 /** A pod that is being deleted runs until it is gone. */
 export function mayRun({ status }: Pod): boolean {
-  return !ENDED.has(status?.phase ?? "");
+  return !isFinishedPhase(status?.phase);
 }
 
 export function accountOf({ spec }: Deployment): string {

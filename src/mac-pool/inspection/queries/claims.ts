@@ -1,7 +1,7 @@
 import { type Mac, macOfClaimName } from "../../../api/mac.ts";
 import type { ClaimOwner, MACClaim, ShownPhase } from "../../../api/mac-claim.ts";
 import { formatRange } from "../../../api/mac-range.ts";
-import { isStartingPhase } from "../../../api/starting-phase.ts";
+import { isStartingPhase } from "../../../api/phase.ts";
 import type { KubeObject } from "../../../kube/client/resource.ts";
 import { textAt } from "../../../kube/json-path.ts";
 import { lastAdmitted, statusOf } from "../../claims/claim.ts";
