@@ -65,11 +65,13 @@ export function hostText(
 /** Who has an address that has no claim, and whether it is a pool's. */
 export function describeUnclaimed(mac: Mac, address: UnclaimedAddress): string {
   const { pool, inRange, holders, elsewhere, hosts, knowsHosts } = address;
-  const held = [...holders.map(describeOwner), ...hiddenText(elsewhere), ...(hosts === undefined ? [] : [hosts])].join(
-    " and ",
-  );
+  const owners = [...holders.map(describeOwner), ...hiddenText(elsewhere)].join(" and ");
+  const said = [
+    ...(owners === "" ? [] : [`is held by ${owners}`]),
+    ...(hosts === undefined ? [] : [`is the address of ${hosts}`]),
+  ];
   const place = inRange ? (pool === undefined ? "in the range of a pool" : `in pool ${pool}`) : "not in any pool";
-  if (held !== "") return `${formatMac(mac)} is held by ${held}. It is ${place}.`;
+  if (said.length > 0) return `${formatMac(mac)} ${said.join(", and ")}. It is ${place}.`;
   const unusable = describeUnusable(mac);
   if (unusable !== undefined) return `${unusable}. It is ${place}.`;
   if (knowsHosts) return `${formatMac(mac)} is free. It is ${place}.`;

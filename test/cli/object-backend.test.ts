@@ -128,7 +128,7 @@ SERVICE_AWAY
     const find = async (mac: string, hosts: Script["hosts"]) =>
       (await say({ ...away, hosts, claims: [] }, "find", mac)).stdout;
     expect(await find("02:5d:1c:00:00:b0", reports)).toBe(
-      "02:5d:1c:00:00:b0 is held by interface eno1 of node node-a. It is in pool default.\n",
+      "02:5d:1c:00:00:b0 is the address of interface eno1 of node node-a. It is in pool default.\n",
     );
     expect(await find("02:00:00:00:00:b1", reports)).toBe("02:00:00:00:00:b1 is free. It is not in any pool.\n");
     expect(await find("ab:00:00:00:00:01", reports)).toBe(

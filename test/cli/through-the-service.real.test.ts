@@ -146,7 +146,7 @@ describe("kubectl macpool through the API server's proxy", () => {
       metadata: { name: "node-a", ownerReferences },
       addresses: [{ mac: "02:5d:1c:00:00:b0", interface: "eno1" }],
     });
-    const told = "02:5d:1c:00:00:b0 is held by interface eno1 of node node-a. It is in pool default.\n";
+    const told = "02:5d:1c:00:00:b0 is the address of interface eno1 of node node-a. It is in pool default.\n";
     await eventually("the replica says so", async () => (await macpool("find", "02:5d:1c:00:00:b0")).stdout === told);
     // Without --pool-namespace, from the objects.
     expect((await cli.run("find", "02:5d:1c:00:00:b0")).stdout).toBe(told);

@@ -90,7 +90,10 @@ export function checkAddress(
   } as const;
   const decision = decideGrant(asked, request, clock.now());
   const named = describeOwners(owners, (owner) => (sees(scope, owner) ? describeObject(owner) : SOMEBODY));
-  if (!decision.ok) return refused(decision.refusal.code, conflictText(view.mac, named, decision.refusal.code));
+  if (!decision.ok) {
+    const isOwn = visible.some((owner) => owner.namespace === namespace);
+    return refused(decision.refusal.code, conflictText(view.mac, named, isOwn, decision.refusal.code));
+  }
   const warning = `${onNode}. It is admitted with a warning: they disturb each other.`;
   return {
     ...view,
@@ -99,10 +102,12 @@ export function checkAddress(
   };
 }
 
-function conflictText(mac: string, named: string, code: string): string {
+/** `isOwn`: whether an owner is in the namespace that was asked about, so that the question may be about that owner itself. */
+function conflictText(mac: string, named: string, isOwn: boolean, code: string): string {
   if (code === "MACPOOL_SHARED_TOO_OFTEN")
     return `${mac} has as many owners as an address can have: choose another one.`;
-  return `${mac} is in use by ${named}. Leave the address out to get a free one, or take it from its owner first.`;
+  const kept = isOwn ? ". Its owner keeps it. For another VM, leave the address out" : ". Leave the address out";
+  return `${mac} is in use by ${named}${kept} to get a free one, or take it from its owner first.`;
 }
 
 function acceptedText(

@@ -152,13 +152,15 @@ describe("the questions of inspection", () => {
   });
 
   it("check an address as the webhook would", async () => {
-    const namespaces = { mine: {}, left: { [VM_WEBHOOK]: "ignore" } };
+    const namespaces = { mine: {}, other: {}, left: { [VM_WEBHOOK]: "ignore" } };
     const claims = [claimOf(mac(1), [owner("mine", "web")])];
     const machines = [vmOf("mine", "web", [mac(1)]), vmOf("mine", "late", [mac(2)])];
     await using fixture = await InspectionFixture.start({ pools: { default: RANGE }, namespaces, claims, machines });
     const check = (offset: number, namespace = "mine") =>
       views.checkViewSchema.parse(fixture.inspector.check(formatMac(mac(offset)), namespace, EVERYTHING));
     expect(check(1)).toMatchObject({ accepted: false, code: "MACPOOL_CONFLICT", holders: [{ name: "web" }] });
+    expect(check(1).message).toContain("Its owner keeps it. For another VM, leave the address out");
+    expect(check(1, "other").message).toContain("(a). Leave the address out");
     expect(check(2)).toMatchObject({ accepted: false, code: "MACPOOL_CONFLICT", holders: [{ name: "late" }] });
     expect(check(3)).toMatchObject({ accepted: true, pool: "default", inRange: true, holders: [] });
     expect(check(1, "left")).toMatchObject({ accepted: true, message: expect.stringContaining("does not manage") });
