@@ -1,4 +1,7 @@
-/** Which addresses of the pools' ranges are seen beyond the uplinks of a node. Time is an argument; pure. */
+/**
+ * Which addresses of the pools' ranges are seen beyond the uplinks of a node, and which of any range are used on both sides. Time
+ * is an argument; pure.
+ */
 
 import { MAX_STATIONS } from "../../src/api/node-state.ts";
 import type { LearnedAddress } from "../netlink/neighbour.ts";
@@ -8,7 +11,7 @@ const KEEP_MS = 10 * 60_000;
 /** An address that moves from a port of the node to an uplink so often within that time is used on both sides. */
 const MOVES = 3;
 const WITHIN_MS = 60_000;
-/** Addresses at ports of the node whose last move is remembered. */
+/** Addresses at ports of the node that are remembered, and addresses that moved from there. */
 const MAX_LOCAL = 256;
 /** Rank of what came to an uplink from a port of the node. */
 const FIRST = -1;
@@ -26,12 +29,11 @@ type PrintedStation = readonly [mac: number, port: number, vlan: number, ageSeco
 interface Station {
   readonly mac: number;
   readonly vlan: number;
+  readonly isInRange: boolean;
   /** Which stations stay where there are too many: those with the lowest. */
   rank: number;
   port: number;
   seenMs: number;
-  /** When it came to the uplink from a port of the node: the last few times. */
-  moves: readonly number[];
   flappedMs: number | undefined;
 }
 
@@ -40,6 +42,8 @@ export class Stations {
   readonly #stations = new Map<string, Station>();
   /** When addresses were last learned at a port of the node. The oldest is first. */
   readonly #local = new Map<string, number>();
+  /** When addresses came to an uplink from a port of the node: the last few times. The address that moved longest ago is first. */
+  readonly #moves = new Map<string, readonly number[]>();
   /** Rank that a station has to be below to get in; undefined while there is room. */
   #limit: number | undefined;
   #counted = 0;
@@ -57,31 +61,43 @@ export class Stations {
 
   /** A bridge has just learned the address: for the first time, or at another port than before. */
   learned(learned: LearnedAddress, isUplink: boolean, nowMs: number): void {
-    if (!this.#isInRange(learned.mac)) return;
     const key = keyOf(learned);
     if (!isUplink) {
-      this.#local.delete(key);
-      this.#local.set(key, nowMs);
-      const oldest = this.#local.keys().next().value;
-      if (this.#local.size > MAX_LOCAL && oldest !== undefined) this.#local.delete(oldest);
+      setLast(this.#local, key, nowMs);
       return;
     }
-    const localMs = this.#local.get(key) ?? Number.NEGATIVE_INFINITY;
+    const hasMoved = nowMs - (this.#local.get(key) ?? Number.NEGATIVE_INFINITY) <= WITHIN_MS;
     this.#local.delete(key);
-    this.#see(key, learned, nowMs, nowMs - localMs <= WITHIN_MS ? nowMs : undefined);
+    const hasFlapped = hasMoved && this.#move(key, nowMs);
+    // Of an address outside the ranges only the node whose port has it says anything, and only that it has a twin.
+    if (!hasFlapped && !this.#isInRange(learned.mac) && !this.#stations.has(key)) return;
+    const station = this.#see(key, learned, nowMs, hasMoved);
+    if (station === undefined || !hasFlapped) return;
+    if (station.flappedMs === undefined || nowMs - station.flappedMs > KEEP_MS) this.isChanged = true;
+    station.flappedMs = nowMs;
+  }
+
+  /** Whether the address moved often enough. */
+  #move(key: string, nowMs: number): boolean {
+    const moves = [...(this.#moves.get(key) ?? []), nowMs].slice(-MOVES);
+    setLast(this.#moves, key, moves);
+    return moves.length === MOVES && nowMs - (moves[0] ?? nowMs) <= WITHIN_MS;
   }
 
   /** A dump of the uplinks begins. */
   beginDump(nowMs: number): void {
     this.#counted = 0;
-    for (const [key, { seenMs }] of this.#stations) if (nowMs - seenMs > KEEP_MS) this.#remove(key);
+    for (const [key, { seenMs, flappedMs = seenMs, isInRange }] of this.#stations) {
+      if (nowMs - (isInRange ? seenMs : flappedMs) > KEEP_MS) this.#remove(key);
+    }
   }
 
   /** An entry of the dump. */
   listed(learned: LearnedAddress, nowMs: number): void {
-    if (learned.ageMs > KEEP_MS || !this.#isInRange(learned.mac)) return;
+    const key = keyOf(learned);
+    if (learned.ageMs > KEEP_MS || !(this.#isInRange(learned.mac) || this.#stations.has(key))) return;
     this.#counted += 1;
-    this.#see(keyOf(learned), learned, nowMs - learned.ageMs, undefined);
+    this.#see(key, learned, nowMs - learned.ageMs, false);
   }
 
   /** What is seen, and how many more the last dump had. */
@@ -95,25 +111,22 @@ export class Stations {
     return { stations, more: Math.max(0, this.#counted - stations.length) };
   }
 
-  #see(key: string, { mac, port, vlan }: LearnedAddress, seenMs: number, movedMs: number | undefined): void {
-    const known = this.#stations.get(key);
-    const station = known ?? this.#add(key, mac, vlan, movedMs === undefined ? rankOf(mac, this.#query.seed) : FIRST);
-    if (station === undefined) return;
-    if (station.port !== port) this.isChanged = true;
-    station.port = port;
+  /** Undefined where there is no room. */
+  #see(key: string, learned: LearnedAddress, seenMs: number, hasMoved: boolean): Station | undefined {
+    const station = this.#stations.get(key) ?? this.#add(key, learned, hasMoved);
+    if (station === undefined) return undefined;
+    if (station.port !== learned.port) this.isChanged = true;
+    station.port = learned.port;
     station.seenMs = Math.max(station.seenMs, seenMs);
-    if (movedMs === undefined) return;
-    station.rank = FIRST;
-    this.#limit = undefined;
-    station.moves = [...station.moves, movedMs].slice(-MOVES);
-    const [earliest = movedMs] = station.moves;
-    if (station.moves.length < MOVES || movedMs - earliest > WITHIN_MS) return;
-    if (station.flappedMs === undefined || movedMs - station.flappedMs > KEEP_MS) this.isChanged = true;
-    station.flappedMs = movedMs;
+    if (hasMoved) {
+      station.rank = FIRST;
+      this.#limit = undefined;
+    }
+    return station;
   }
 
-  /** Undefined where there is no room. */
-  #add(key: string, mac: number, vlan: number, rank: number): Station | undefined {
+  #add(key: string, { mac, vlan }: LearnedAddress, hasMoved: boolean): Station | undefined {
+    const rank = hasMoved ? FIRST : rankOf(mac, this.#query.seed);
     if (this.#stations.size >= MAX_STATIONS) {
       this.#limit ??= Math.max(...Array.from(this.#stations.values(), (one) => one.rank));
       if (rank >= this.#limit) return undefined;
@@ -128,10 +141,10 @@ export class Stations {
     const station: Station = {
       mac,
       vlan,
+      isInRange: this.#isInRange(mac),
       rank,
       port: 0,
       seenMs: Number.NEGATIVE_INFINITY,
-      moves: [],
       flappedMs: undefined,
     };
     this.#stations.set(key, station);
@@ -169,4 +182,12 @@ function rankOf(mac: number, seed: number): number {
   hash = Math.imul(hash ^ (hash >>> 16), 0x85eb_ca6b);
   hash = Math.imul(hash ^ (hash >>> 13), 0xc2b2_ae35);
   return (hash ^ (hash >>> 16)) >>> 0;
+}
+
+/** As the youngest entry; the oldest makes room for it. */
+function setLast<T>(map: Map<string, T>, key: string, value: T): void {
+  map.delete(key);
+  map.set(key, value);
+  const oldest = map.keys().next().value;
+  if (map.size > MAX_LOCAL && oldest !== undefined) map.delete(oldest);
 }

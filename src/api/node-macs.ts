@@ -132,7 +132,7 @@ export const nodeMacsSchema = z
       .exactOptional()
       .describe(
         "Addresses in the ranges of MACPools that the published bridges have learned at their uplinks in the last ten minutes, " +
-          "also those of this cluster's VMs on other nodes.",
+          "also those of this cluster's VMs on other nodes; of addresses outside the ranges those with lastFlap.",
       )
       .meta({ "x-kubernetes-list-type": "atomic" }),
     moreStations: z

@@ -12,6 +12,7 @@ import { Guest } from "./guest.ts";
 import { guestPartsOrReason } from "./packages.ts";
 
 const [MOVING, TWIN] = ["02:5d:1c:00:00:01", "02:5d:1c:00:00:02"] as const;
+const OUT_OF_RANGE = "02:5d:1d:00:00:01";
 const QUERY = JSON.stringify({ ranges: [[0x02_5d_1c_00_00_00, 0x02_5d_1c_ff_ff_ff]], seed: 1 });
 const NODES = ["a", "b", "c"] as const;
 type Node = (typeof NODES)[number];
@@ -89,6 +90,11 @@ describe.skipIf(typeof parts === "string")(`nodes on a wire${typeof parts === "s
   it("find on both sides who has a twin outside, on its own node alone, and nobody who migrates or starts elsewhere", async () => {
     await speak(MOVING, "a", "b", "a", "c");
     await speak(TWIN, "a", "outside", "a", "outside", "a", "outside");
+    await speak(OUT_OF_RANGE, "a", "outside", "a", "outside", "a", "outside");
+    await eventually("the twin outside the ranges is found", async () => flaps("a", OUT_OF_RANGE), {
+      limitMs: 30_000,
+      state,
+    });
     await eventually("the twin is found", async () => flaps("a", TWIN), { limitMs: 30_000, state });
     await eventually("all nodes see both", async () => at("b", TWIN) && at("c", TWIN) && at("b", MOVING), {
       limitMs: 30_000,
@@ -97,5 +103,6 @@ describe.skipIf(typeof parts === "string")(`nodes on a wire${typeof parts === "s
     expect(NODES.filter((name) => flaps(name, TWIN))).toEqual(["a"]);
     expect(NODES.filter((name) => flaps(name, MOVING))).toEqual([]);
     expect(at("a", MOVING)).toBeDefined();
+    expect(NODES.filter((name) => at(name, OUT_OF_RANGE))).toEqual(["a"]);
   });
 });

@@ -187,6 +187,7 @@ export class PoolIndex {
         continue;
       }
       const concerned = rooms.filter(({ pool }) => pool.has(station.mac));
+      if (concerned.length === 0) continue;
       if (!stations.see(station, nowMs, () => concerned.every(({ left }) => left > 0))) continue;
       for (const room of concerned) room.left -= 1;
       this.#mark(station.mac);

@@ -171,4 +171,31 @@ describe("an address on both sides of an uplink", () => {
     expect(macs()).toHaveLength(MAX_STATIONS);
     expect(seen()).toContainEqual([last, UPLINK, 0, 0, 0]);
   });
+
+  it("flaps outside the ranges too, where a port of the node has it, and is told no longer than it does", () => {
+    const outside = FIRST - 1;
+    backAndForth(2, outside);
+    dump([outside, 0]);
+    expect(seen()).toEqual([]);
+    backAndForth(1, outside);
+    expect(seen()).toEqual([[outside, UPLINK, 0, 0, 0]]);
+    nowMs += 9 * MINUTE_MS;
+    dump([FIRST, 0], [outside, 0]);
+    expect(seen()).toEqual([
+      [outside, UPLINK, 0, 0, 540],
+      [FIRST, UPLINK, 0, 0, -1],
+    ]);
+    nowMs += 2 * MINUTE_MS;
+    dump([FIRST, 0], [outside, 0]);
+    expect(stations.print(nowMs)).toEqual({ stations: [[FIRST, UPLINK, 0, 0, -1]], more: 0 });
+  });
+
+  it("is none outside the ranges that moves between uplinks, or leaves the node once", () => {
+    for (let time = 0; time < 5; time++) {
+      move(FIRST - 1, UPLINK);
+      move(FIRST - 1, OTHER_UPLINK);
+    }
+    backAndForth(1, FIRST - 2);
+    expect(seen()).toEqual([]);
+  });
 });
