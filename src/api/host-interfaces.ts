@@ -81,6 +81,12 @@ export interface StationsOfRange {
   readonly uplink: string;
 }
 
+/** So many in a range are not one appliance that was given an address by hand. */
+export const MANY_STATIONS = 16;
+
+/** What to do about them. */
+export const STATIONS_ADVICE = "Give one of the clusters another range: kubectl macpool ranges --suggest proposes one.";
+
 /** Undefined where there is none. */
 export function stationsOfRange(
   stations: Iterable<readonly [Mac, HostInterface]>,

@@ -38,6 +38,16 @@ describe("the objects", () => {
     );
   });
 
+  it("make a finding of many stations in a range", async () => {
+    const macs = Array.from({ length: 16 }, (_, index) => `02:5d:1c:00:01:${index.toString(16).padStart(2, "0")}`);
+    const stations = macs.map((mac) => ({ mac, bridge: "br1", uplink: "eno2", lastSeen: AGO(0) }));
+    const hosts = [{ ...reportOf("node-a", []), stations }];
+    const { stdout } = await say({ ...away, hosts, claims: [CLAIM] }, "doctor");
+    expect(stdout).toMatch(/STATIONS_IN_RANGE {2}MACPool default\n {2}\S+: 16 stations outside the cluster/);
+    const few = [{ ...reportOf("node-a", []), stations: stations.slice(1) }];
+    expect((await say({ ...away, hosts: few, claims: [CLAIM] }, "doctor")).stdout).not.toContain("STATIONS_IN_RANGE");
+  });
+
   it("find a station outside the cluster that has the address of a VM, on the VM's own node", async () => {
     const lastSeen = "2026-11-21T10:00:00Z";
     const station = { mac: FIRST, bridge: "br1", uplink: "eno2", lastSeen, lastFlap: lastSeen };
@@ -57,6 +67,18 @@ describe("the objects", () => {
         stations: [{ node: "node-a", bridge: "br1", uplink: "eno2", lastSeen, lastFlap: lastSeen }],
       },
     ]);
+    const doctor = await say(
+      {
+        ...away,
+        hosts,
+        claims: [CLAIM],
+        other: (path) => (path.endsWith("/web") ? { body: vmi({ nodeName: "node-a" }) } : undefined),
+      },
+      "doctor",
+    );
+    expect(doctor.stdout).toContain(
+      `SEEN_ELSEWHERE  ${FIRST}  VirtualMachine default/web\n  MAC ${FIRST} is also used by a station`,
+    );
     const migrating = { nodeName: "node-a", migrationState: {} };
     expect((await collisions(migrating)).exitCode).toBe(0);
     expect((await collisions({ nodeName: "node-a" }, status(403, "no", "Forbidden"))).exitCode).toBe(0);

@@ -14,7 +14,7 @@ import { placed } from "./object-places.ts";
 import { plain } from "./plain-text.ts";
 import type { PoolObjects } from "./pool-objects.ts";
 
-const SHARED_ADVICE = "Stop all but one of them, or change their addresses.";
+export const SHARED_ADVICE = "Stop all but one of them, or change their addresses.";
 
 /**
  * Addresses with several owners, or with one and a station outside the cluster. The node of an owner is left out where the

@@ -1,7 +1,15 @@
 import { setImmediate as yieldToOthers } from "node:timers/promises";
-import { describeHostConflict, HOST_CONFLICT_ADVICE } from "../../../api/host-interfaces.ts";
-import { formatMac, type Mac } from "../../../api/mac.ts";
+import {
+  describeHostConflict,
+  describeStations,
+  HOST_CONFLICT_ADVICE,
+  MANY_STATIONS,
+  STATIONS_ADVICE,
+} from "../../../api/host-interfaces.ts";
+import { formatMac, type Mac, parseMac } from "../../../api/mac.ts";
 import type { MACClaim } from "../../../api/mac-claim.ts";
+import { formatRange } from "../../../api/mac-range.ts";
+import { describeSeenElsewhere, SEEN_ELSEWHERE_ADVICE } from "../../../api/seen-elsewhere.ts";
 import type { KubeObject } from "../../../kube/client/resource.ts";
 import type { Clock } from "../../../kube/clock.ts";
 import { statusOf } from "../../claims/claim.ts";
@@ -12,12 +20,14 @@ import type { CachedOwner, Caches } from "../../cluster/caches.ts";
 import { adoptionOf } from "../../controllers/adoption.ts";
 import { hostConflictAt } from "../../controllers/host-conflicts.ts";
 import { quarantineOf } from "../../controllers/quarantine-timers.ts";
+import { affectedBy } from "../../controllers/seen-elsewhere.ts";
 import { interfacesLeftBehind } from "../../objects/running.ts";
 import { describeFull, MORE_ADDRESSES } from "../../pools/pool-fullness.ts";
 import { AnswerCache } from "../rest/ttl-cache.ts";
 import type { FindingView } from "../rest/views.ts";
 import type { Catalog } from "./catalog.ts";
 import { deadlineOf } from "./claims.ts";
+import { stationsIn } from "./pools.ts";
 import { EVERYTHING, hostAddressIn, type Scope, seen, sees } from "./scope.ts";
 
 const MAX_FINDINGS = 1_000;
@@ -70,6 +80,11 @@ export class ConsistencyQuery {
     let scanned = 0;
     for (const mac of this.#caches.index.hosts.macs()) {
       const finding = this.#hostConflict(mac, scope);
+      if (finding !== undefined) note(finding);
+      if (++scanned % SLICE === 0) await yieldToOthers();
+    }
+    for (const text of this.#catalog.flapping) {
+      const finding = this.#seenElsewhere(text, scope);
       if (finding !== undefined) note(finding);
       if (++scanned % SLICE === 0) await yieldToOthers();
     }
@@ -166,6 +181,20 @@ export class ConsistencyQuery {
     };
   }
 
+  #seenElsewhere(text: string, scope: Scope): FindingView | undefined {
+    const mac = parseMac(text);
+    const one = mac && affectedBy(mac, this.#caches).find(({ object }) => sees(scope, object));
+    if (mac === undefined || one === undefined) return undefined;
+    const { object, flap } = one;
+    return {
+      code: "SEEN_ELSEWHERE",
+      mac: text,
+      ...namedOwner(object),
+      message: `${describeSeenElsewhere(mac, flap)}.`,
+      advice: SEEN_ELSEWHERE_ADVICE,
+    };
+  }
+
   #unclaimed(mac: Mac, owner: CachedOwner, scope: Scope): FindingView | undefined {
     if (!sees(scope, owner) || owner.name === undefined) return undefined;
     if (this.#catalog.claims.get(mac) !== undefined) return undefined;
@@ -194,6 +223,12 @@ export class ConsistencyQuery {
       } else if (pool.counts.free === 0) {
         const message = describeFull(pool.name, pool.counts);
         yield { code: "POOL_FULL", pool: pool.name, message, advice: MORE_ADDRESSES };
+      }
+      for (const range of pool.settings.segments.spans) {
+        const stations = stationsIn(range, pool, this.#caches.index.hosts);
+        if (stations === undefined || stations.count < MANY_STATIONS) continue;
+        const message = `${formatRange(range)}: ${describeStations(stations)}`;
+        yield { code: "STATIONS_IN_RANGE", pool: pool.name, message, advice: STATIONS_ADVICE };
       }
     }
     const { ended, message } = this.adoption(EVERYTHING);

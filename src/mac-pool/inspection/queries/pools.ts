@@ -1,4 +1,4 @@
-import { type HostInterface, stationsOfRange } from "../../../api/host-interfaces.ts";
+import { type HostInterface, type StationsOfRange, stationsOfRange } from "../../../api/host-interfaces.ts";
 import type { Mac } from "../../../api/mac.ts";
 import {
   DEFAULT_EXPLICIT_ADDRESSES,
@@ -51,8 +51,12 @@ function rangeView(pool: Pool, range: MacRange, addresses: RangeAddresses): Rang
   const used = pending + bound + quarantined;
   const [first, last] = formatRange(range).split("-") as [string, string];
   const counts = { capacity, used, free: capacity - used - hostAddresses, pending, quarantined };
-  const stations = stationsOfRange(stationsOf(pool, addresses.hosts), range);
+  const stations = stationsIn(range, pool, addresses.hosts);
   return { first, last, ...counts, hostAddresses, stationAddresses, ...(stations && { stations }) };
+}
+
+export function stationsIn(range: MacRange, pool: Pool, hosts: PoolIndex["hosts"]): StationsOfRange | undefined {
+  return stationsOfRange(stationsOf(pool, hosts), range);
 }
 
 /** Also those that are given out because nodes keep back as many as they may. */

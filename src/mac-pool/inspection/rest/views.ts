@@ -6,6 +6,7 @@
  */
 
 import { z } from "zod";
+import { FINDING_CODES } from "../../../api/finding-codes.ts";
 import { CLAIM_ORIGINS, claimOwnerSchema, OWNER_KINDS, SHOWN_PHASES } from "../../../api/mac-claim.ts";
 import { CONFLICT_POLICIES, CONFLICT_SCOPES, EXPLICIT_POLICIES, HOST_ADDRESS_POLICIES } from "../../../api/mac-pool.ts";
 import { keptBackView, placeView, stationsOfRangeSchema, stationViewSchema } from "./place-view.ts";
@@ -204,21 +205,6 @@ export const denialViewSchema = z
   })
   .meta({ id: "Denial" });
 export type DenialView = z.infer<typeof denialViewSchema>;
-
-const FINDING_CODES = [
-  "CLAIM_WITHOUT_OWNER",
-  "OWNER_WITHOUT_CLAIM",
-  "CLAIM_WAITS",
-  "QUARANTINE_OVERDUE",
-  "SHARED_ADDRESS",
-  "INTERFACE_LEFT_BEHIND",
-  "HOST_CONFLICT",
-  "ADOPTION_RUNS",
-  "NO_LEADER",
-  "POOL_INVALID",
-  "POOL_FULL",
-  "NO_POOL",
-] as const;
 
 const findingViewSchema = z.object({
   code: z.enum(FINDING_CODES),

@@ -87,4 +87,26 @@ describe("an address that a station outside the cluster has too", () => {
     expect(seenBy("shop")).toEqual([expect.objectContaining({ stations: [found], elsewhere: 1 })]);
     expect(seenBy("lab")).toEqual([expect.not.objectContaining({ stations: expect.anything() })]);
   });
+
+  it("is a finding, for who sees the object", async () => {
+    await using fixture = await InspectionFixture.start({
+      namespaces,
+      instances: [web],
+      nodeMacs: [reportOf("node-a", FIRST)],
+    });
+    const findings = async (namespace: string) =>
+      (await fixture.inspector.consistency(namespace, { namespace })).findings.filter(
+        ({ code }) => code === "SEEN_ELSEWHERE",
+      );
+    expect(await findings("shop")).toEqual([
+      {
+        code: "SEEN_ELSEWHERE",
+        mac: formatMac(FIRST),
+        owner: { kind: "VirtualMachineInstance", namespace: "shop", name: "web" },
+        message: expect.stringMatching(/VLAN 100 of uplink eno2 of bridge br1 on node node-a/),
+        advice: SEEN_ELSEWHERE_ADVICE,
+      },
+    ]);
+    expect(await findings("lab")).toEqual([]);
+  });
 });

@@ -75,4 +75,21 @@ describe("stations outside the cluster", () => {
     const [first] = fixture.inspector.pool("default", true).ranges;
     expect(first).toMatchObject({ free: 16, stationAddresses: 16, stations: { count: 32 } });
   });
+
+  it("are a finding of the pool where they are many", async () => {
+    for (const [count, codes] of [
+      [15, []],
+      [16, ["STATIONS_IN_RANGE"]],
+    ] as const) {
+      await using fixture = await InspectionFixture.start({
+        pools,
+        nodeMacs: [seen("node-a", "eno2", macsFrom(0, count))],
+      });
+      const { findings } = await fixture.inspector.consistency(undefined, EVERYTHING);
+      const found = findings.filter(({ code }) => code === "STATIONS_IN_RANGE");
+      expect(found.map(({ code }) => code)).toEqual(codes);
+      if (count === 16)
+        expect(found[0]?.message).toContain("16 stations outside the cluster use addresses of this range");
+    }
+  });
 });
