@@ -90,7 +90,7 @@ describe("settings of a network", () => {
     };
     expect(texts({ vlan: 100, mtu: "inherit" })).toEqual(["100", "inherit"]);
     expect(texts({ vlan: 5, trunk: "100-110,200", mtu: 9000 })).toEqual(["5, trunk 100-110,200", "9000"]);
-    expect(texts({})).toEqual(["none", "≤ 1500"]);
+    expect(texts({})).toEqual(["none", "≤\u00a01500"]);
     expect([vlanText(network("ovs")), mtuText(network("ovs"))]).toEqual(["", ""]);
   });
 

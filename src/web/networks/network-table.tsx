@@ -1,3 +1,4 @@
+import { Fragment } from "preact";
 import type { BridgeView, NetworkView } from "../../mac-pool/inspection/rest/views.ts";
 import { ScrollRegion } from "../parts/scroll-region.tsx";
 import { count, counted } from "../text.ts";
@@ -41,7 +42,7 @@ export function NetworkTable({ groups, nodes }: Props) {
             )}
             {nodes?.map((node) => (
               <th scope="col" key={node} class="node" title={node}>
-                <NodeName name={node} />
+                <Parts of={node.split(/(?<=\.)/)} gap="" />
               </th>
             ))}
             <th scope="col">What is wrong</th>
@@ -65,18 +66,25 @@ export function NetworkTable({ groups, nodes }: Props) {
   );
 }
 
-/** It goes on in the next line after a dot. */
-function NodeName({ name }: { readonly name: string }) {
+/** Each part keeps its line. */
+function Parts({ of, gap }: { readonly of: readonly string[]; readonly gap: "" | " " }) {
   return (
     <>
-      {name.split(/(?<=\.)/).map((label, index) => (
-        <span key={`${index} ${label}`} class="whole">
-          {label}
-        </span>
+      {of.map((part, index) => (
+        <Fragment key={`${index} ${part}`}>
+          <span class="whole" title={part}>
+            {part}
+          </span>
+          {gap}
+        </Fragment>
       ))}
     </>
   );
 }
+
+/** Up to the last, each with the separator behind it. */
+const withCommas = (texts: readonly string[]): string[] =>
+  texts.map((text, index) => (index < texts.length - 1 ? `${text},` : text));
 
 interface BridgeRowProps {
   readonly group: BridgeGroup;
@@ -156,10 +164,16 @@ function NetworkRow({ network, nodes, hasRoom }: NetworkRowProps) {
         <NetworkLink network={network} />
         {network.bridge === undefined && network.type !== undefined && <small> plugin {network.type}</small>}
       </th>
-      <td>{vlanText(network)}</td>
+      <td>
+        <Parts of={vlanText(network).split(/(?<=,) ?/)} gap=" " />
+      </td>
       <td>{mtuText(network)}</td>
       <td />
-      {hasRoom && <td>{network.usedBy.join(", ")}</td>}
+      {hasRoom && (
+        <td>
+          <Parts of={withCommas(network.usedBy)} gap=" " />
+        </td>
+      )}
       {nodes === undefined && (
         <>
           <td class="right">{count(network.running)}</td>

@@ -24,7 +24,7 @@ export const vlanText = (network: NetworkView): string =>
 
 export function mtuText({ bridge, mtu }: NetworkView): string {
   if (bridge === undefined) return "";
-  return `${mtu ?? "≤ 1500"}`;
+  return `${mtu ?? "≤\u00a01500"}`;
 }
 
 /** `on 412 of 1,000 nodes` */

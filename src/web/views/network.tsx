@@ -176,7 +176,9 @@ function Nodes({ network }: { readonly network: Network }) {
                 const shown = VERDICTS.find((one) => one.verdict === verdict);
                 return (
                   <tr key={node}>
-                    <th scope="row">{node}</th>
+                    <th scope="row" class="one-line">
+                      {node}
+                    </th>
                     <td class="right">{count(running)}</td>
                     <td class={`verdict ${shown?.counted}`}>{shown?.meaning}</td>
                   </tr>

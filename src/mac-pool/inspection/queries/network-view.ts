@@ -51,8 +51,7 @@ export function networkView(facts: NetworkFacts, scope: Scope, whole: boolean): 
   const { namespace, name, type, bridge, resource, config } = network;
   const { access = 0, trunk = [] } = bridge?.vlans ?? {};
   const running = runningByNode(facts.users, scope);
-  const said = config === undefined ? [TOO_LONG] : judged.findings.map(findingView);
-  const findings = whole ? said : said.slice(0, MAX_FINDINGS);
+  const said = whole ? judged.findings : judged.findings.slice(0, MAX_FINDINGS);
   return {
     namespace,
     name,
@@ -67,8 +66,8 @@ export function networkView(facts: NetworkFacts, scope: Scope, whole: boolean): 
     ...usersView(facts.users, facts.isPlaced, scope),
     running: sum(running.values()),
     cells: cellsOf(facts, running, whole),
-    findings,
-    moreFindings: said.length - findings.length,
+    findings: config === undefined ? [TOO_LONG] : said.map(findingView),
+    moreFindings: judged.findings.length - said.length,
   };
 }
 
