@@ -9,7 +9,7 @@ import type { NodeMACs, NodeStation } from "./node-macs.ts";
  * counts, and only while the object has been there for long enough: before and after a live migration, a VM is where it just was.
  */
 
-/** What is found within that time after an object came to its node may be its own, from where it was before. */
+/** What is found within that time after an object came to its node, or another one left, may be ours from where it was before. */
 const GRACE_MS = 60_000;
 
 /** Where an object runs, and since when. */
@@ -91,9 +91,18 @@ export function flapsOf(mac: Mac, reports: readonly NodeMACs[]): Flap[] {
     );
 }
 
-/** Whether somebody else has the address of the object that sits there. */
-export function isElsewhere(seat: Seat | undefined, { node, station: { lastFlap = "" } }: Flap): boolean {
-  return seat !== undefined && seat.node === node && Date.parse(lastFlap) > seat.sinceMs + GRACE_MS;
+/**
+ * Whether somebody else has the address of the object that sits there. `seats`: of all objects with the address. Frames of one
+ * that sits on another node come over the uplink too. `departedMs`: when one of them left.
+ */
+export function isElsewhere(
+  seat: Seat | undefined,
+  { node, station: { lastFlap = "" } }: Flap,
+  seats: readonly (Seat | undefined)[] = [],
+  departedMs = 0,
+): boolean {
+  if (seat === undefined || seat.node !== node || seats.some((other) => other?.node !== node)) return false;
+  return Date.parse(lastFlap) > Math.max(seat.sinceMs, departedMs) + GRACE_MS;
 }
 
 /** What to do about it. */

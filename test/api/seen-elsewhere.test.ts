@@ -46,6 +46,13 @@ describe("an address that is used outside of the cluster", () => {
     expect(isElsewhere(migrated, flap(371))).toBe(true);
   });
 
+  it("is none while another object of the cluster has it on another node, or migrates", () => {
+    const [here, there] = [runsOn("node-a"), runsOn("node-b")];
+    expect(isElsewhere(here, flap(600), [here, here])).toBe(true);
+    expect(isElsewhere(here, flap(600), [here, there])).toBe(false);
+    expect(isElsewhere(here, flap(600), [here, undefined])).toBe(false);
+  });
+
   it("is none of what was found before the object was made anew", () => {
     expect(isElsewhere(runsOn("node-a"), flap(-600))).toBe(false);
   });

@@ -26,7 +26,7 @@ describe("the objects", () => {
     const hosts = [{ ...reportOf("node-a", ["02:5d:1c:00:00:a5"]), stations }];
     const script = { ...away, hosts, claims: [CLAIM] };
     expect((await say(script, "find", theirs)).stdout).toBe(
-      `${theirs} is held by a station outside the cluster, seen at uplink eno2 of node node-a. It is in pool default.\n`,
+      `${theirs} is the address of a station outside the cluster, seen at uplink eno2 of node node-a. It is in pool default.\n`,
     );
     expect((await say(script, "find", forgotten)).stdout).toBe(`${forgotten} is free. It is in pool default.\n`);
     expect((await say(script, "find", FIRST)).stdout).not.toContain("station");

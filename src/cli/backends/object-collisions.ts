@@ -62,5 +62,5 @@ async function disturbing(
   objects: PoolObjects,
 ): Promise<readonly Flap[]> {
   const seats = await Promise.all(owners.map((owner) => objects.seat(owner)));
-  return flaps.filter((flap) => seats.some((seat) => isElsewhere(seat, flap)));
+  return flaps.filter((flap) => seats.some((seat) => isElsewhere(seat, flap, seats)));
 }

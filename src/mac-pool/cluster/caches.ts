@@ -26,6 +26,7 @@ import {
 import { isManaged } from "../objects/management.ts";
 import { runningInstance, runningPod } from "../objects/running.ts";
 import type { PoolIndex } from "../pools/pool-index.ts";
+import { Departures } from "./departures.ts";
 import { IndexFeed } from "./index-feed.ts";
 import { BY_INSTANCE, BY_MAC, BY_RUNNING, BY_UPDATED, isAttached, makeInformers } from "./informers.ts";
 import { NetworkDomains } from "./network-domains.ts";
@@ -70,6 +71,7 @@ export class Caches {
   readonly networks: NetworkDomains;
   readonly admissions: PendingAdmissions;
   readonly unstarted: UnstartedMachines;
+  readonly departures: Departures;
   readonly excludedNamespaces: readonly string[];
   readonly #feed: IndexFeed;
 
@@ -95,6 +97,7 @@ export class Caches {
       isListed: (mac) => this.isListed(mac),
     });
     this.unstarted = new UnstartedMachines(this.machines);
+    this.departures = new Departures(informers, clock);
     this.networks = new NetworkDomains({ ...parts, scopeIn: (namespace) => this.#scopeIn(namespace) });
     const needNetworks = ({ spec }: MACPool): void => {
       if (spec?.conflictScope === "Network") this.networks.need();
@@ -179,10 +182,8 @@ export class Caches {
    * have an address of a pool.
    */
   readonly objectsListing = (mac: Mac): readonly ObservedOwner[] => {
-    const observedOwners = this.observedOwners(mac);
-    if (observedOwners.length === 0) return observedOwners;
-    const isInRange = this.index.pools().some((pool) => pool.has(mac));
-    return distinctPlaces(observedOwners.filter(({ kind, managed }) => kind !== "Pod" || managed || isInRange));
+    const keeps = ({ kind, managed }: CachedOwner): boolean => kind !== "Pod" || managed || this.index.isInRange(mac);
+    return distinctPlaces(this.observedOwners(mac).filter(keeps));
   };
 
   /** Managed objects that run with the address now, and where they have it from. */

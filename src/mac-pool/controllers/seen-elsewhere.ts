@@ -5,7 +5,7 @@ import type { KubeObject } from "../../kube/client/resource.ts";
 import type { EventRecorder } from "../../kube/events/event-recorder.ts";
 import type { Informer } from "../../kube/informer/informer.ts";
 import type { Caches, RunningAt } from "../cluster/caches.ts";
-import { BY_FLAPPING } from "../cluster/informers.ts";
+import { BY_FLAPPING, BY_RUNNING } from "../cluster/informers.ts";
 import { regardingOf } from "../objects/kinds.ts";
 import { macsOfRunningInstance, macsOfRunningPod, seatOfObject } from "../objects/running.ts";
 import { aborted, onEach, onManagementChange, whileFollowing } from "./following.ts";
@@ -95,15 +95,18 @@ export interface Affected {
 
 export function affectedBy(
   mac: Mac,
-  caches: Pick<Caches, "instances" | "pods" | "nodeMacs" | "running">,
+  caches: Pick<Caches, "instances" | "pods" | "nodeMacs" | "running" | "departures">,
 ): readonly Affected[] {
-  const { instances, pods, nodeMacs } = caches;
-  const flaps = flapsOf(mac, nodeMacs.byIndex(BY_FLAPPING, formatMac(mac)));
+  const { instances, pods, nodeMacs, departures } = caches;
+  const text = formatMac(mac);
+  const flaps = flapsOf(mac, nodeMacs.byIndex(BY_FLAPPING, text));
   if (flaps.length === 0) return [];
+  const seats = [instances, pods].flatMap((kind) => kind.byIndex(BY_RUNNING, text)).map(seatOfObject);
+  const departedMs = departures.lastOf(text);
   return caches.running(mac).flatMap((object) => {
     const stored = (object.kind === "Pod" ? pods : instances).get(`${object.namespace}/${object.name}`);
     const seat = stored && seatOfObject(stored);
-    const flap = flaps.find((one) => isElsewhere(seat, one));
+    const flap = flaps.find((one) => isElsewhere(seat, one, seats, departedMs));
     return flap === undefined ? [] : [{ object, flap }];
   });
 }

@@ -29,6 +29,9 @@ const reportOf = (node: string, ...flaps: string[]): NodeMACs => ({
 let told: string[];
 let counts: number[];
 let vmi: KubeObject | undefined;
+/** Other objects with the address that run, managed or not. */
+let others: KubeObject[];
+let departedMs: number | undefined;
 let reports: Map<string, NodeMACs>;
 let onInstance: Handler<KubeObject>;
 let onReport: Handler<NodeMACs>;
@@ -36,20 +39,22 @@ let stop: AbortController;
 let running: Promise<void>;
 
 beforeEach(async () => {
-  [told, counts, vmi, reports] = [[], [], undefined, new Map()];
+  [told, counts, vmi, reports, others, departedMs] = [[], [], undefined, new Map(), [], undefined];
   [onInstance, onReport] = [{}, {}];
   stop = new AbortController();
   const caches = {
     hasSynced: true,
     whenSynced: async () => {},
     namespaces: { on: () => () => {} },
-    pods: { on: () => () => {}, get: () => undefined },
+    pods: { on: () => () => {}, get: () => undefined, byIndex: () => [] },
+    departures: { lastOf: () => departedMs },
     instances: {
       on: (handler: Handler<KubeObject>) => {
         onInstance = handler;
         return () => {};
       },
       get: () => vmi,
+      byIndex: () => [...(vmi === undefined ? [] : [vmi]), ...others],
     },
     nodeMacs: {
       on: (handler: Handler<NodeMACs>) => {
@@ -116,6 +121,19 @@ describe("an object whose address is used outside of the cluster", () => {
     expect(told).toHaveLength(1);
     runOn("node-b");
     expect(counts.at(-1)).toBe(0);
+  });
+
+  it("is not told where another object of the cluster has it on another node, nor for a minute after that one left", () => {
+    others = [instance("node-b")];
+    runOn("node-a");
+    report("node-a", FLAP);
+    others = [];
+    departedMs = Date.parse(FLAP) - 59_000;
+    report("node-a", FLAP);
+    expect(told).toEqual([]);
+    departedMs = Date.parse(FLAP) - 61_000;
+    report("node-a", FLAP);
+    expect(told).toHaveLength(1);
   });
 
   it("is not counted by a replica that leads no more", async () => {

@@ -80,12 +80,23 @@ describe("an address that a station outside the cluster has too", () => {
   });
 
   it("is told to who sees the object that it disturbs, and to nobody else", async () => {
-    const other = instanceOf(vmOf("lab", "twin", macsFrom(0, 1)), "node-b");
-    const nodeMacs = [reportOf("node-a", FIRST), reportOf("node-b", ...macsFrom(1, 1))];
-    await using fixture = await InspectionFixture.start({ namespaces, instances: [web, other], nodeMacs });
+    const other = instanceOf(vmOf("lab", "db", macsFrom(1, 1)), "node-a");
+    await using fixture = await InspectionFixture.start({
+      namespaces,
+      instances: [web, other],
+      nodeMacs: [reportOf("node-a", FIRST)],
+    });
     const seenBy = (namespace: string) => fixture.inspector.collisionsIn(namespace, { namespace }).items;
-    expect(seenBy("shop")).toEqual([expect.objectContaining({ stations: [found], elsewhere: 1 })]);
-    expect(seenBy("lab")).toEqual([expect.not.objectContaining({ stations: expect.anything() })]);
+    expect(seenBy("shop")).toEqual([expect.objectContaining({ stations: [found], elsewhere: 0 })]);
+    expect(seenBy("lab")).toEqual([]);
+  });
+
+  it("is none with a station while two objects of the cluster have it on two nodes", async () => {
+    const other = instanceOf(vmOf("lab", "twin", macsFrom(0, 1)), "node-b");
+    const nodeMacs = [reportOf("node-a", FIRST), reportOf("node-b", FIRST)];
+    await using fixture = await InspectionFixture.start({ namespaces, instances: [web, other], nodeMacs });
+    const { items } = fixture.inspector.collisionsIn(undefined, EVERYTHING);
+    expect(items).toEqual([expect.not.objectContaining({ stations: expect.anything() })]);
   });
 
   it("is a finding, for who sees the object", async () => {
