@@ -171,8 +171,8 @@ const macPoolStatusSchema = z
     used: count("Addresses in the ranges that have a claim: bound, pending or quarantined."),
     free: count("Addresses that the pool can give out now."),
     hostAddresses: count(
-      "Addresses in the ranges that have no claim and are not given out, because nodes have them, or see somebody else have " +
-        "them beyond their uplinks.",
+      "Addresses in the ranges that have no claim and are not given out, because nodes or stations outside the cluster have " +
+        "them.",
     ),
     hostConflicts: count("Addresses of this pool that an object and a node have at the same time."),
     pending: count("Addresses of objects that were admitted but do not exist yet."),

@@ -51,7 +51,7 @@ export class PoolMetrics {
     );
     gauge(
       "kubevirt_macpool_host_addresses",
-      "Addresses of a pool that it does not give out because nodes have them, or see somebody else have them.",
+      "Addresses of a pool that it does not give out because nodes or stations outside the cluster have them.",
       () => index.pools().map((pool) => [pool.name, pool.counts.hostAddresses]),
       "pool",
     );
@@ -121,7 +121,7 @@ export class PoolMetrics {
     });
     this.#seenElsewhere = new Gauge({
       name: "kubevirt_macpool_seen_elsewhere",
-      help: "Addresses of running objects that somebody outside of the cluster uses too, as nodes see it. Reported by the elected leader.",
+      help: "Addresses of running objects that a station outside the cluster uses too, as nodes see it. Reported by the elected leader.",
       registers,
     });
     const adoptions = (field: keyof Adopting) => (): (readonly [string, number])[] => {

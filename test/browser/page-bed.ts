@@ -1,6 +1,6 @@
 import type { Browser, BrowserContextOptions } from "playwright-core";
 import { DEFAULT_MAC_POOL } from "../../src/api/names.ts";
-import type { NodeBridge } from "../../src/api/node-macs.ts";
+import type { NodeBridge, NodeStation } from "../../src/api/node-macs.ts";
 import { type KubeObject, RESOURCES } from "../../src/kube/client/resource.ts";
 import { KINDS } from "../../src/mac-pool/objects/kinds.ts";
 import { guestSpec, instanceOf, machine, type TestInterface } from "../mac-pool/machines.ts";
@@ -76,7 +76,12 @@ export class PageBed implements AsyncDisposable {
   }
 
   /** A node whose interfaces have the addresses, with bridges. */
-  async reportNode(name: string, macs: readonly string[], bridges: readonly NodeBridge[] = []): Promise<void> {
+  async reportNode(
+    name: string,
+    macs: readonly string[],
+    bridges: readonly NodeBridge[] = [],
+    stations: readonly NodeStation[] = [],
+  ): Promise<void> {
     const { admin } = this.pool;
     const { metadata } = await admin.create(RESOURCES.nodes, { metadata: { name } });
     const ownerReferences = [{ apiVersion: "v1", kind: "Node", name, uid: metadata.uid ?? "" }];
@@ -85,6 +90,7 @@ export class PageBed implements AsyncDisposable {
       metadata: { name, ownerReferences },
       addresses,
       ...(bridges.length === 0 ? {} : { bridges }),
+      ...(stations.length === 0 ? {} : { stations }),
     });
   }
 

@@ -131,7 +131,14 @@ describe.skipIf(CHROMIUM === undefined)("the page in a browser, in use", () => {
 
   it.each(["light", "dark"] as const)("tells the addresses of nodes from free ones in the map: %s", async (scheme) => {
     const [own, before] = scheme === "light" ? ["02:5d:1c:00:00:b1", 0] : ["02:5d:1c:00:00:b4", 1];
-    await bed.reportNode(`node-${scheme}`, [own, RELEASED]);
+    const theirs = scheme === "light" ? "02:5d:1c:00:00:b2" : "02:5d:1c:00:00:b5";
+    const station = {
+      mac: theirs,
+      bridge: "br1",
+      uplink: "eno2",
+      lastSeen: new Date().toISOString().replace(/\.\d+/, ""),
+    };
+    await bed.reportNode(`node-${scheme}`, [own, RELEASED], [], [station]);
     const part = "?from=02%3A5d%3A1c%3A00%3A00%3A00&to=02%3A5d%3A1c%3A00%3A00%3Aff";
     await using opened = await bed.openAs(token, `#/map/default${part}`, { colorScheme: scheme });
     const { page } = opened;
@@ -140,12 +147,16 @@ describe.skipIf(CHROMIUM === undefined)("the page in a browser, in use", () => {
     const row = page.getByRole("row", { name: `${own} a node's own, kept back` });
     await row.waitFor();
     await page.getByRole("row", { name: `${RELEASED} quarantined` }).waitFor();
+    await page.getByRole("row", { name: `${theirs} of a station outside the cluster, kept back` }).waitFor();
     await page.getByRole("application").focus();
     await takePicture(page, `filled-${scheme}-map-nodes`);
     await row.getByRole("button").click();
     await page.getByText(`interface eno0 of node node-${scheme}`).first().waitFor();
     await show(page, "#/overview");
-    await page.getByText(`${before + 1} nodes' own, kept back`).waitFor();
+    await page
+      .getByText(`${before + 1} nodes' own, ${before + 1} of stations outside the cluster, kept back`)
+      .waitFor();
+    await page.getByText("of this range").waitFor();
     await takePicture(page, `filled-${scheme}-overview-nodes`);
     await show(page, "#/map/default");
     await page.getByText("16,777,216 addresses").waitFor();

@@ -20,7 +20,7 @@ interface SeenElsewhereOptions {
 }
 
 /**
- * Reports running objects whose address somebody outside of the cluster uses too, as the nodes say on which they run. Nothing is
+ * Reports running objects whose address a station outside the cluster uses too, as the nodes say on which they run. Nothing is
  * taken away. Run by the elected leader; the next leader reports anew.
  */
 export class SeenElsewhere {
