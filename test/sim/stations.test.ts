@@ -16,6 +16,7 @@ const HAPPENS = {
   delete: 0.7,
   migrate: 4,
   restart: 1,
+  reboot: 0.05,
   share: 0.2,
   comes: 0.2,
   twin: 0.05,
@@ -66,6 +67,7 @@ describe.each(SEEDS)("VMs that move on a wire with others: seed %i", (seed) => {
         wire.stop(guest);
         wire.start(guest);
       }
+      if (what === "reboot" && twins.size === 0) wire.reboot();
       if (what === "share" && guest !== undefined) wire.share(guest);
       if (what === "comes" && outside.size < MAX_OUTSIDE) {
         const mac = (FIRST + random.below(SIZE)) as Mac;

@@ -177,6 +177,17 @@ export class Wire {
     });
   }
 
+  /** A node forgets all that it has learned, and its VMs start elsewhere. */
+  reboot(): void {
+    const name = this.#random.pick(NODES);
+    this.#bridges.set(name, new Bridge(name, this.#random));
+    for (const guest of this.guests) {
+      if (guest.at !== name && guest.node !== name) continue;
+      this.stop(guest);
+      this.start(guest);
+    }
+  }
+
   delete(guest: Guest): void {
     this.stop(guest);
     this.guests.delete(guest);

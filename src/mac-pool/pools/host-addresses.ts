@@ -23,6 +23,14 @@ export class HostAddresses {
     return new Set([...this.#at.keys(), ...this.stations.macs()]);
   }
 
+  /** Stations outside the cluster, without those whose address a node has itself. */
+  *foreign(): Generator<readonly [Mac, HostInterface]> {
+    for (const mac of this.stations.macs()) {
+      const station = this.#at.has(mac) ? undefined : this.stations.at(mac);
+      if (station !== undefined) yield [mac, station];
+    }
+  }
+
   /** Replaces what the node has: interfaces by their addresses. Returns the addresses that it has now or had before. */
   set(node: string, addresses: ReadonlyMap<Mac, string>): readonly Mac[] {
     const before = this.#byNode.get(node) ?? new Map<Mac, string>();

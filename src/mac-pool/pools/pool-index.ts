@@ -42,7 +42,7 @@ export class PoolIndex {
   }
 
   /** Addresses of the nodes' own interfaces, and of stations beyond their uplinks. */
-  get hosts(): Pick<HostAddresses, "at" | "has" | "macs"> {
+  get hosts(): Pick<HostAddresses, "at" | "has" | "macs" | "foreign"> {
     return this.#hosts;
   }
 

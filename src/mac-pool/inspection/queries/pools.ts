@@ -1,5 +1,4 @@
-import { type HostInterface, type StationsOfRange, stationsOfRange } from "../../../api/host-interfaces.ts";
-import type { Mac } from "../../../api/mac.ts";
+import { type StationsOfRange, stationsOfRange } from "../../../api/host-interfaces.ts";
 import {
   DEFAULT_EXPLICIT_ADDRESSES,
   DEFAULT_HOST_ADDRESS_POLICY,
@@ -55,16 +54,12 @@ function rangeView(pool: Pool, range: MacRange, addresses: RangeAddresses): Rang
   return { first, last, ...counts, hostAddresses, stationAddresses, ...(stations && { stations }) };
 }
 
-export function stationsIn(range: MacRange, pool: Pool, hosts: PoolIndex["hosts"]): StationsOfRange | undefined {
-  return stationsOfRange(stationsOf(pool, hosts), range);
-}
-
 /** Also those that are given out because nodes keep back as many as they may. */
-function* stationsOf(pool: Pool, hosts: PoolIndex["hosts"]): Generator<readonly [Mac, HostInterface]> {
-  for (const mac of hosts.macs()) {
-    const station = pool.has(mac) ? hosts.at(mac).find(({ isBeyond }) => isBeyond) : undefined;
-    if (station !== undefined) yield [mac, station];
-  }
+export function stationsIn(range: MacRange, pool: Pool, hosts: PoolIndex["hosts"]): StationsOfRange | undefined {
+  return stationsOfRange(
+    hosts.foreign().filter(([mac]) => pool.has(mac)),
+    range,
+  );
 }
 
 type RangeAddresses = Addresses & { readonly hosts: PoolIndex["hosts"] };
