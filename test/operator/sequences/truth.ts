@@ -67,6 +67,7 @@ function fieldsOf(value: unknown): Readonly<Record<string, unknown>> | undefined
 
 /** A look is 25 lists. */
 const LOOK_AGAIN_MS = 300;
+const MULTUS = keyOf({ apiVersion: "apps/v1", kind: "DaemonSet", metadata: { name: "multus", namespace: NAMESPACE } });
 const OURS = `${LABEL_MANAGED_BY}=${MANAGED_BY}`;
 /** The operator's own records, and the key of each. */
 const RECORDS: Readonly<Record<string, string>> = {
@@ -133,11 +134,11 @@ export class Truth {
     const config = await this.#cluster.config();
     if (config !== undefined && config.metadata.deletionTimestamp !== undefined)
       return ["the configuration still goes"];
-    const wanted = config === undefined ? undefined : wantedBy(config, this.#settings);
+    const live = await this.#live();
+    const wanted = config === undefined ? undefined : wantedBy(config, this.#settings, live.get(MULTUS));
     const early =
       config === undefined || wanted === undefined ? [] : statusFaults(config, wanted, this.#settings.version);
     if (early.length > 0) return early;
-    const live = await this.#live();
     const { items: pods } = await this.#admin.list(RESOURCES.pods, { namespace: NAMESPACE, labelSelector: OURS });
     const objects = wanted?.objects ?? [];
     const faults = await Promise.all(objects.map((object) => this.#objectFaults(object, live.get(keyOf(object)))));
