@@ -7,7 +7,7 @@ import { type Credentials, type TlsMaterial, userCredentials } from "../kube/cre
 import { ObjectBackend } from "./backends/object-backend.ts";
 import { NeedsService, type PoolBackend, ServiceUnavailable } from "./backends/pool-backend.ts";
 import { PoolObjects } from "./backends/pool-objects.ts";
-import { bearerOf, findPoolNamespace, proxyPath, withPoolToken } from "./backends/pool-service.ts";
+import { findPool, hasToken, proxyPath, withPoolToken } from "./backends/pool-service.ts";
 import { RestBackend, type RestTransport } from "./backends/rest-backend.ts";
 import type { Options } from "./command-line.ts";
 import { CliError, describeFault } from "./faults.ts";
@@ -16,6 +16,8 @@ import { CliError, describeFault } from "./faults.ts";
 const SERVICE_TIMEOUT_MS = 10_000;
 /** Of a watch; the server sends something each half minute. */
 const SILENCE_MS = 100_000;
+
+const USER_AGENT = `kubectl-macpool/${PRODUCT_VERSION}`;
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
@@ -29,11 +31,11 @@ export interface OpenOptions {
   readonly onObjectsOnly: (reason: string) => void;
 }
 
-/** Where the pool's service is, and the token to show it. */
+/** How the pool's service is asked. */
 export interface ServicePlace {
-  /** Path at the API server, without a slash at its end. */
+  /** What its paths begin with, without a slash at its end. */
   readonly path: string;
-  /** The user's, which show the service the token too. */
+  /** With the user's token for the service, at the API server; with the user's certificate, at the service itself. */
   readonly credentials: Credentials;
   readonly client: KubeClient;
 }
@@ -42,8 +44,8 @@ export interface ServicePlace {
 export class OpenCluster implements AsyncDisposable {
   readonly credentials: Credentials;
   readonly client: KubeClient;
-  readonly #service: KubeClient;
-  readonly #caller: ApiCaller;
+  /** What is open to the service. */
+  readonly #service = new AsyncDisposableStack();
   readonly #options: OpenOptions;
   readonly #objects: ObjectBackend;
   #rest: RestBackend | undefined;
@@ -52,12 +54,8 @@ export class OpenCluster implements AsyncDisposable {
   #isNoted = false;
 
   private constructor(credentials: Credentials, options: OpenOptions) {
-    const userAgent = `kubectl-macpool/${PRODUCT_VERSION}`;
     this.credentials = credentials;
-    this.client = new KubeClient({ credentials, userAgent });
-    const forPool = { credentials: withPoolToken(credentials), userAgent };
-    this.#service = new KubeClient(forPool);
-    this.#caller = new ApiCaller({ ...forPool, watchSilenceMs: SILENCE_MS });
+    this.client = new KubeClient({ credentials, userAgent: USER_AGENT });
     this.#options = options;
     const { requestTimeoutMs } = options.options;
     const objects = new PoolObjects(this.client, requestTimeoutMs, options.now, () => this.#note());
@@ -110,17 +108,21 @@ export class OpenCluster implements AsyncDisposable {
     return message === undefined ? error : new CliError(message, { cause: error });
   }
 
-  /** Where the pool's service is. Throws `ServiceUnavailable` where that is not known, or where there is no token. */
+  /** How the pool's service is asked. Throws `ServiceUnavailable` where that is not known. */
   async service(): Promise<ServicePlace> {
-    await bearerOf(this.credentials);
     const { poolNamespace, requestTimeoutMs } = this.#options.options;
-    const namespace = poolNamespace ?? (await findPoolNamespace(this.client, requestTimeoutMs));
-    return { path: proxyPath(namespace), credentials: withPoolToken(this.credentials), client: this.#service };
+    const isByToken = await hasToken(this.credentials);
+    const place =
+      poolNamespace === undefined ? await findPool(this.client, requestTimeoutMs) : { namespace: poolNamespace };
+    const credentials = isByToken
+      ? withPoolToken(this.credentials)
+      : (await import("./backends/pool-replica.ts")).certificateForReplica(this.credentials, this.client, place);
+    const client = this.#service.use(new KubeClient({ credentials, userAgent: USER_AGENT }));
+    return { path: isByToken ? proxyPath(place.namespace) : "", credentials, client };
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    this.#caller.close();
-    await Promise.all([this.client[Symbol.asyncDispose](), this.#service[Symbol.asyncDispose]()]);
+    await Promise.all([this.client[Symbol.asyncDispose](), this.#service.disposeAsync()]);
   }
 
   async #restBackend(): Promise<RestBackend> {
@@ -128,15 +130,16 @@ export class OpenCluster implements AsyncDisposable {
     return this.#rest;
   }
 
-  #restTransport({ path, client }: ServicePlace): RestTransport {
+  #restTransport({ path, client, credentials }: ServicePlace): RestTransport {
     const timeoutMs = Math.min(SERVICE_TIMEOUT_MS, this.#options.options.requestTimeoutMs);
+    const caller = new ApiCaller({ credentials, userAgent: USER_AGENT, watchSilenceMs: SILENCE_MS });
+    this.#service.defer(() => caller.close());
     return {
       get: (question, query) => client.raw("GET", path + question, { query, timeoutMs }),
       stream: async (question, query, { signal, lastEventId }) => {
         const resume = lastEventId === undefined ? {} : { "last-event-id": lastEventId };
         const headers = { accept: "text/event-stream", ...resume };
-        const call = { method: "GET", path: withQuery(path + question, query), headers, signal };
-        return this.#caller.stream(call);
+        return caller.stream({ method: "GET", path: withQuery(path + question, query), headers, signal });
       },
       sleep: (durationMs, signal) => sleep(durationMs, undefined, { signal }),
     };

@@ -79,7 +79,12 @@ describe("the pool's service", () => {
   });
 
   it.each([
-    ["there is no token", {}, ["list", "--token", ""], /the kubeconfig has a client certificate and no token/],
+    [
+      "there is no token",
+      {},
+      ["list", "--token", ""],
+      /there is no token and no client certificate to show it: give --token/,
+    ],
     [
       "nothing says where it is",
       { webhooks: status(404, "not found", "NotFound") },
@@ -226,7 +231,7 @@ describe("kubectl's options", () => {
     );
     expect(exitCode).toBe(0);
     expect(stdout).toContain(FIRST);
-    expect(stderr).toBe(`${NOTE}it knows the owner of a token, not the user of --as${SOURCE}`);
+    expect(stderr).toBe(`${NOTE}it knows the owner of a token or certificate, not the user of --as${SOURCE}`);
     expect(bed.cluster.asked.map(({ path }) => path).filter((path) => path.includes("/proxy/"))).toEqual([]);
     for (const { headers } of bed.cluster.asked) {
       expect(headers).toMatchObject({ "impersonate-user": "ann", "impersonate-group": "dev, ops" });

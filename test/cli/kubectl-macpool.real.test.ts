@@ -13,10 +13,10 @@ import { account, bindClusterRole } from "../support/rights.ts";
 import { CliProcess } from "./support/cli-process.ts";
 import { createNodes, manifestsInLab, Tenant } from "./support/tenant.ts";
 
-/** The kubeconfig of a new control plane has a client certificate. */
+/** The fixture's webhooks are called by URLs. */
 const OBJECTS_ONLY =
-  "note: the MAC pool's service can't be asked: the kubeconfig has a client certificate and no token, and the API server's " +
-  "proxy passes on tokens only: give --token. This answer is from MACPool and MACClaim objects, without denials and rates.\n";
+  "note: the MAC pool's service can't be asked: MutatingWebhookConfiguration kubemacpool-mutator leads to no Service: give " +
+  "--pool-namespace. This answer is from MACPool and MACClaim objects, without denials and rates.\n";
 
 describe("kubectl macpool on a real API server", () => {
   let bed: PoolFixture;

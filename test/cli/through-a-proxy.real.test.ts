@@ -99,6 +99,19 @@ describe("kubectl macpool, a proxy and an exec plugin in front of a real API ser
     },
   );
 
+  it("says why a client certificate leads to no replica", async () => {
+    const noteOf = async (kubeconfig: string): Promise<string> =>
+      (await macpool("list", "-A", "--kubeconfig", kubeconfig)).stderr.split(". This answer is from")[0] ?? "";
+    const note = "note: the MAC pool's service can't be asked:";
+    expect(await noteOf(bed.controlPlane.kubeconfig)).toBe(
+      `${note} no pod of it in namespace ${POOL_NAMESPACE} is Ready`,
+    );
+    expect(await noteOf(await cli.write("nobody", await bed.controlPlane.userKubeconfig("nobody")))).toBe(
+      `${note} the kubeconfig has a client certificate and no token, and you may not list pods in namespace ${POOL_NAMESPACE}: ` +
+        `give --token, for example --token $(kubectl -n ${POOL_NAMESPACE} create token ACCOUNT)`,
+    );
+  });
+
   it("asks through HTTPS_PROXY, unless NO_PROXY names the server or the kubeconfig another proxy", async () => {
     await using proxy = await TunnelProxy.http(target);
     await using other = await TunnelProxy.http(target);

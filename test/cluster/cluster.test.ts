@@ -1,7 +1,11 @@
 import { spawn } from "node:child_process";
+import { randomBytes } from "node:crypto";
+import { once } from "node:events";
 import { createInterface } from "node:readline";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { DEFAULT_IMAGE, IMAGE_NODE } from "../../src/api/image.ts";
+import { forwardPort } from "../../src/kube/client/port-forward.ts";
+import { credentialsFromKubeconfig } from "../../src/kube/credentials/credentials.ts";
 import { type Cluster, startCluster } from "./cluster.ts";
 import { outputOf } from "./command.ts";
 import * as product from "./product.ts";
@@ -106,6 +110,34 @@ describe("a cluster on this machine", () => {
     await apply(testPod({ name: "caller", container, spec: { restartPolicy: "Never" } }));
     await expect.poll(() => field("caller", ".status.phase")).toBe("Succeeded");
     expect((await kubectl("logs", "caller")).split("\n").sort()).toEqual(["/api/v1/secrets 403", "/version 200"]);
+  });
+
+  it("forwards a port of a pod by the API server, both ways and in order", async () => {
+    const echo =
+      'require("node:net").createServer((socket) => socket.pipe(socket)).listen(7000, () => console.log("ready"))';
+    await apply(
+      testPod({ name: "echo", container: { image: DEFAULT_IMAGE, command: [IMAGE_NODE], args: ["-e", echo] } }),
+    );
+    await expect.poll(() => kubectl("logs", "echo")).toBe("ready");
+    const credentials = await credentialsFromKubeconfig(cluster.kubeconfig);
+    const target = { namespace: "default", pod: "echo", port: 7000 };
+    const connection = await forwardPort(credentials, target);
+    const sent = randomBytes(4 * 1024 * 1024);
+    connection.write(sent);
+    const received: Buffer[] = [];
+    for await (const chunk of connection as AsyncIterable<Buffer>) {
+      received.push(chunk);
+      if (Buffer.concat(received).length >= sent.length) break;
+    }
+    expect(Buffer.concat(received).equals(sent)).toBe(true);
+
+    const closed = await forwardPort(credentials, { ...target, port: 8000 });
+    await expect(once(closed.resume(), "end")).rejects.toThrow("ECONNREFUSED");
+    const stranger = await credentialsFromKubeconfig(await cluster.userKubeconfig("stranger"));
+    await expect(forwardPort(stranger, target)).rejects.toMatchObject({ status: 403 });
+    await expect(forwardPort(credentials, { ...target, pod: "nobody" })).rejects.toMatchObject({ status: 404 });
+    const away = AbortSignal.abort(new Error("enough"));
+    await expect(forwardPort(credentials, target, away)).rejects.toThrow("enough");
   });
 
   it("confines a container as its security context says", async () => {

@@ -2,6 +2,7 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { DEFAULT_NAMESPACE } from "../../src/api/names.ts";
 import type { Pod } from "../../src/kube/client/built-in-kinds.ts";
+import { CliProcess } from "../cli/support/cli-process.ts";
 import { containerOf, InstalledProduct } from "./installed-product.ts";
 import type { NodeCluster } from "./node-cluster.ts";
 import { OLDEST_KUBERNETES_VERSION } from "./node-programs.ts";
@@ -91,6 +92,22 @@ describe.skipIf(await noRealNodes())(
       const others = Object.keys(WORKLOADS).filter((name) => !daemons.some(([daemon]) => daemon === name));
       for (const [name] of daemons) expect(stderr).toContain(name);
       for (const name of others) expect(stderr).not.toContain(`${name}-`);
+    });
+
+    it("answers kubectl macpool of an administrator who has a client certificate", async () => {
+      await using cli = await CliProcess.build();
+      cli.kubeconfig = cluster.kubeconfig;
+      for (const argv of [
+        ["namespaces"],
+        ["networks"],
+        ["list", "-A"],
+        ["list", "--pool-namespace", DEFAULT_NAMESPACE],
+      ]) {
+        const { code, stderr } = await cli.run(...argv);
+        expect(code).toBe(0);
+        expect(stderr).not.toContain("can't be asked");
+      }
+      expect((await cli.run("status")).stdout).toMatch(/No problems/);
     });
 
     it("has the plugins in the CNI directory of both nodes", async () => {

@@ -11,13 +11,25 @@ import type { Credentials } from "../../kube/credentials/credentials.ts";
 import { ServiceUnavailable } from "./pool-backend.ts";
 
 /**
- * Where the API server's proxy leads to the pool's REST interface. The user's token goes there, so the namespace is never a
- * guess: whoever may make a namespace and a Service of that name would get the token.
+ * Where the pool's REST interface is. The user's token goes there, so the namespace is never a guess: whoever may make a namespace
+ * and a Service of that name would get the token.
  */
 
+export interface PoolPlace {
+  readonly namespace: string;
+  /** Authority of its certificate; undefined where the user named the namespace. */
+  readonly ca?: string;
+}
+
 type WebhookConfiguration = KubeObject & {
-  readonly webhooks?: readonly { readonly clientConfig: { readonly service?: { readonly namespace?: string } } }[];
+  readonly webhooks?: readonly { readonly clientConfig: ClientConfig }[];
 };
+
+interface ClientConfig {
+  readonly service?: { readonly namespace?: string };
+  /** Base64. */
+  readonly caBundle?: string;
+}
 
 const CONFIGURATIONS = RESOURCES.mutatingWebhookConfigurations as Resource<WebhookConfiguration>;
 
@@ -27,14 +39,16 @@ export function proxyPath(namespace: string): string {
   return `/api/v1/namespaces/${encodeURIComponent(namespace)}/services/${service}/proxy`;
 }
 
-/** The namespace in the pool's webhook configuration. Whoever may write that can stop every VM anyway. Throws `ServiceUnavailable`. */
-export async function findPoolNamespace(client: KubeClient, timeoutMs: number): Promise<string> {
+/** What the pool's webhook configuration says. Whoever may write that can stop every VM anyway. Throws `ServiceUnavailable`. */
+export async function findPool(client: KubeClient, timeoutMs: number): Promise<PoolPlace> {
   const name = MAC_POOL_WEBHOOK_CONFIGURATION;
   const advice = "give --pool-namespace";
   try {
     const { webhooks = [] } = await client.get(CONFIGURATIONS, { name }, { timeoutMs });
-    const namespace = webhooks.find(({ clientConfig }) => clientConfig.service)?.clientConfig.service?.namespace;
-    if (namespace !== undefined) return namespace;
+    const { service, caBundle } = webhooks.find(({ clientConfig }) => clientConfig.service)?.clientConfig ?? {};
+    if (service?.namespace !== undefined) {
+      return { namespace: service.namespace, ...(caBundle ? { ca: Buffer.from(caBundle, "base64").toString() } : {}) };
+    }
     throw new ServiceUnavailable(`MutatingWebhookConfiguration ${name} leads to no Service: ${advice}`);
   } catch (error) {
     if (isForbidden(error)) {
@@ -62,20 +76,18 @@ export function withPoolToken(own: Credentials): Credentials {
 }
 
 /**
- * `Bearer ...`, as the pool can check it. Throws `ServiceUnavailable` where the credentials have none, or are used in the name of
- * another user: the pool would answer with the rights of the token's owner.
+ * Whether the pool is shown a token; a certificate where there is none. Throws `ServiceUnavailable` where there is neither, and where the
+ * credentials are used in the name of another user: the pool would answer with the rights of their owner.
  */
-export async function bearerOf(credentials: Credentials): Promise<string> {
-  const { headers } = await credentials.current();
+export async function hasToken(credentials: Credentials): Promise<boolean> {
+  const { headers, tls } = await credentials.current();
   if (headers["impersonate-user"] !== undefined) {
     throw new ServiceUnavailable(
-      "it knows the owner of a token, not the user of --as",
+      "it knows the owner of a token or certificate, not the user of --as",
       "Ask without --as, or with a --token of that user.",
     );
   }
-  const { authorization = "" } = headers;
-  if (/^bearer \S/i.test(authorization)) return authorization;
-  throw new ServiceUnavailable(
-    "the kubeconfig has a client certificate and no token, and the API server's proxy passes on tokens only: give --token",
-  );
+  if (/^bearer \S/i.test(headers.authorization ?? "")) return true;
+  if (tls.cert !== undefined) return false;
+  throw new ServiceUnavailable("there is no token and no client certificate to show it: give --token");
 }

@@ -38,9 +38,10 @@ export function refusalOf({ status, body }: { readonly status: number; readonly 
   return new CliError(sentenceOf(problem), { cause });
 }
 
-/** `refusalOf` for answers, `ServiceUnavailable` for a connection error, and any other error as it is. */
+/** `refusalOf` for answers, `ServiceUnavailable` for a connection error or what is behind it, and any other error as it is. */
 export function unavailableOr(error: unknown): unknown {
   if (error instanceof ConnectionError) {
+    if (error.cause instanceof ServiceUnavailable) return error.cause;
     return new ServiceUnavailable(`it does not answer (${error.code ?? error.message})`, SILENT);
   }
   if (!(error instanceof ApiError)) return error;

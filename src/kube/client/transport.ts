@@ -123,7 +123,7 @@ function retire(agent: Agent): void {
 }
 
 /** With one context for all connections. Node would make one for each of them, with certificates of its own. */
-function ofTls({ servername, rejectUnauthorized, ...material }: TlsMaterial): SecureOptions {
+export function ofTls({ servername, rejectUnauthorized, ...material }: TlsMaterial): SecureOptions {
   return {
     ...(servername === undefined ? {} : { servername }),
     ...(rejectUnauthorized === undefined ? {} : { rejectUnauthorized }),

@@ -1,5 +1,6 @@
 import type { Agent } from "node:http";
 import { connect, type Socket } from "node:net";
+import type { Duplex } from "node:stream";
 import { rootCertificates } from "node:tls";
 import { deadline } from "../client/deadline.ts";
 import { CONNECT_TIMEOUT_MS, TCP_KEEP_ALIVE_DELAY_MS } from "../client/transport.ts";
@@ -29,16 +30,23 @@ export function tunnelsOf(proxy: URL): NonNullable<Credentials["proxied"]> {
 }
 
 function tunnelled(agent: Agent, tunnels: Tunnels): Agent {
+  return overSockets(agent, async (target, ended) => {
+    const socket = await openTunnel(tunnels, target, ended);
+    socket.setKeepAlive(true, TCP_KEEP_ALIVE_DELAY_MS);
+    return socket;
+  });
+}
+
+/** Makes the connections of an agent go over what `open` gives. `ended` aborts when the agent is destroyed. */
+export function overSockets(agent: Agent, open: (target: TunnelTarget, ended: AbortSignal) => Promise<Duplex>): Agent {
   const direct = agent.createConnection.bind(agent);
   const destroy = agent.destroy.bind(agent);
   const ended = new AbortController();
   agent.createConnection = (options, callback) => {
-    const target = { host: options.host ?? "", port: Number(options.port) };
-    openTunnel(tunnels, target, ended.signal).then(
+    open({ host: options.host ?? "", port: Number(options.port) }, ended.signal).then(
       (socket) => {
-        socket.setKeepAlive(true, TCP_KEEP_ALIVE_DELAY_MS);
         if (agent instanceof https.Agent) callback?.(null, direct({ ...options, socket } as typeof options) as Socket);
-        else callback?.(null, socket.setTimeout(options.timeout ?? 0));
+        else callback?.(null, (socket as Socket).setTimeout(options.timeout ?? 0));
       },
       (error: Error) => callback?.(error, undefined as unknown as Socket),
     );

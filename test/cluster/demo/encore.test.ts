@@ -92,7 +92,7 @@ describe("the end of the demo on a terminal", () => {
     ]);
   });
 
-  it("offers the page as kubectl macpool ui serves it to an account that may only read", async () => {
+  it("offers the page as kubectl macpool ui serves it", async () => {
     const told = await ToldCluster.create();
     const said = join(told.tools, "said");
     const program = `require("fs").writeFileSync(${JSON.stringify(said)}, [process.env.KUBECONFIG, ...process.argv.slice(2)].join(" "));
@@ -100,15 +100,8 @@ describe("the end of the demo on a terminal", () => {
     await writeFile(join(told.tools, "kubectl-macpool"), program);
     const page = await offerPage(told.opened, AbortSignal.timeout(20_000));
     expect(page.url).toBe(PAGE);
-    expect(await readFile(said, "utf8")).toBe(`${join(told.tools, "page.kubeconfig")} ui --no-browser`);
+    expect(await readFile(said, "utf8")).toBe(`${told.stage.cluster.kubeconfig} ui --no-browser`);
     await page[Symbol.asyncDispose]();
-    const [account, binding, token, credentials, context] = told.commands;
-    expect(account).toMatch(/^create serviceaccount macpool-page /);
-    expect(binding).toMatch(/^create clusterrolebinding macpool-page --clusterrole=kubemacpool-view /);
-    expect(token).toMatch(/^create token macpool-page --duration=24h /);
-    expect(credentials).toBe("config set-credentials macpool-page --token=a-token");
-    expect(context).toBe("config set-context --current --user=macpool-page");
-    expect(await readFile(join(told.tools, "admin.kubeconfig"), "utf8")).toBe("an administrator's");
   });
 
   it("says where the page is and what to try, in commands that work as they are", async () => {
@@ -122,7 +115,7 @@ describe("the end of the demo on a terminal", () => {
     expect(text).toContain(`\n  ${PAGE}\n`);
     expect(text).toContain(`\n  export KUBECONFIG=${told.stage.cluster.kubeconfig}\n`);
     expect(text).toContain(`\n  export PATH=${told.tools}:$PATH\n`);
-    expect(text).toContain(`\n  kubectl macpool networks --kubeconfig ${join(told.tools, "page.kubeconfig")}\n`);
+    expect(text).toContain("\n  kubectl macpool networks\n");
     expect(text.trimEnd().split("\n").at(-1)).toBe("Ctrl-C stops it and removes everything.");
     const copy = /sed '[^']+'/.exec(text)?.[0] ?? "";
     const vm = "metadata:\n  name: web\n  labels:\n    app: web\nspec:\n  interfaces:\n  - name: net1\n";

@@ -3,7 +3,6 @@ import { runningGuest } from "./guest.ts";
 import { layOut } from "./layout.ts";
 import { attachmentDefinition, networkAddonsConfig, virtualMachine } from "./objects.ts";
 import type { Opened } from "./opening.ts";
-import { pageKubeconfig } from "./page.ts";
 import type { Screen } from "./screen.ts";
 import { CONFIGS, kubectlApply, type Stage, whenSeen } from "./stage.ts";
 import { conditionOf } from "./steps/configure.ts";
@@ -29,7 +28,7 @@ export function invite(screen: Screen, { stage, tools }: Opened, page: string): 
   screen.line(`  export PATH=${tools}:$PATH`);
   screen.line("  kubectl get nac,macpool,macclaim,vm,vmi,pods -A");
   screen.line("  kubectl macpool list");
-  screen.line(`  kubectl macpool networks --kubeconfig ${pageKubeconfig(tools)}`);
+  screen.line("  kubectl macpool networks");
   screen.line("Copy a VM together with its address, and see on the page why the copy is refused:");
   screen.line("  kubectl get vm web -o yaml | sed 's/name: web$/name: copy/' | kubectl create -f -");
   screen.line("Ctrl-C stops it and removes everything.");

@@ -103,10 +103,11 @@ async function install(
   });
 }
 
-/** As a user has it: two executables in a folder of the PATH. */
+/** As a user has it: two executables in a folder of the PATH. With a Node that is new enough, whatever the machine has. */
 async function toolFolder({ binaries, cli }: Prepared): Promise<string> {
   const folder = await makeRunDirectory();
   await symlink(binaries.kubectl, join(folder, "kubectl"));
   await symlink(cli, join(folder, "kubectl-macpool"));
+  await symlink(process.execPath, join(folder, "node"));
   return folder;
 }

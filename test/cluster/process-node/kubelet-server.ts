@@ -1,7 +1,7 @@
-/** The node's HTTPS end towards the API server: container logs, for `kubectl logs`. */
+/** The node's HTTPS end towards the API server: container logs for `kubectl logs`, and forwarded ports. */
 
 import { open } from "node:fs/promises";
-import type { ServerResponse } from "node:http";
+import type { IncomingMessage, ServerResponse } from "node:http";
 import { createServer } from "node:https";
 import type { TLSSocket } from "node:tls";
 import { systemClock } from "../../../src/kube/clock.ts";
@@ -9,6 +9,7 @@ import { KUBELET_CLIENT } from "../control-plane/arguments.ts";
 import { previousLog } from "./container.ts";
 import type { NodeConfig } from "./node-config.ts";
 import type { Pods } from "./pods.ts";
+import { PortForwards } from "./port-forward.ts";
 
 /** Sends a container's log file: all of it, its last lines, or new lines as they come. */
 
@@ -69,14 +70,14 @@ export async function startKubeletServer(config: NodeConfig, pods: Pods): Promis
     const end = (status: number, text: string): void => {
       response.writeHead(status).end(`${text}\n`);
     };
-    if ((request.socket as TLSSocket).getPeerCertificate().subject.CN !== KUBELET_CLIENT) {
+    if (!isOfApiServer(request)) {
       end(403, "only the API server is answered");
       return;
     }
     const url = new URL(request.url ?? "/", "https://node");
     const [, namespace = "", name = "", containerName] = LOGS.exec(url.pathname) ?? [];
     if (containerName === undefined) {
-      end(501, "a process node serves logs only");
+      end(501, "a process node serves logs and forwarded ports only");
       return;
     }
     const container = pods.find(namespace, name)?.container(containerName);
@@ -92,8 +93,16 @@ export async function startKubeletServer(config: NodeConfig, pods: Pods): Promis
       running: () => container.running,
     });
   });
+  const forwards = new PortForwards((namespace, name) => pods.find(namespace, name)?.address);
+  server.on("upgrade", (request, socket, head) => {
+    if (isOfApiServer(request)) forwards.accept(request, socket, head);
+    else socket.destroy();
+  });
   await new Promise<void>((resolve, reject) => {
     server.once("error", reject);
     server.listen(KUBELET_PORT, config.plan.address, resolve);
   });
 }
+
+const isOfApiServer = ({ socket }: IncomingMessage): boolean =>
+  (socket as TLSSocket).getPeerCertificate().subject.CN === KUBELET_CLIENT;

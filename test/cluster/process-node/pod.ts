@@ -236,6 +236,10 @@ export class Pod {
     return join(PODS_DIRECTORY, this.uid);
   }
 
+  get address(): string {
+    return this.#addresses.podIp;
+  }
+
   get #addresses(): PodAddresses {
     const hostIp = this.#context.config.plan.address;
     return { hostIp, podIp: this.#network?.address ?? hostIp };
