@@ -3,6 +3,7 @@
 import { encodeAddresses } from "../cni/address-result.ts";
 import { allOrNothing, type OnFailure } from "../cni/all-or-nothing.ts";
 import { CniError, TRY_AGAIN_LATER } from "../cni/cni-error.ts";
+import { requireName } from "../cni/delegate.ts";
 import { formatMacAddress, randomMacAddress } from "../cni/mac-address.ts";
 import { type Netns, openNetns } from "../cni/netns.ts";
 import type { Call } from "../cni/plugin.ts";
@@ -40,6 +41,7 @@ export function add(call: Call): Result {
   const netns = openNetns(syscalls, request);
   const config = readBridgeConfig(request.config, request.args, warn);
   if (config.addressing === undefined) requireInterfacesInResult(request.version);
+  else requireName(config.addressing.ipam);
   const { network, containerId, ifname } = request;
   const attachment = { network, containerId, ifname };
   const node = new NetlinkSocket(syscalls);

@@ -90,6 +90,11 @@ describe("the lint and an ADD", () => {
     );
   });
 
+  it("refuse the path of an IPAM plugin before the node is changed", () => {
+    const config = { cniVersion: "1.1.0", name: "net", type: "bridge", ipam: { type: "../x" }, macspoofchk: true };
+    expect(refusalOfAdd("bridge", JSON.stringify(config))).toContain('without "/"');
+  });
+
   it.each([
     ["plain", "bridge"],
     ["vlan", "bridge"],
