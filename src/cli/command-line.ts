@@ -1,4 +1,5 @@
 import { parseArgs } from "node:util";
+import { closestName } from "../api/closest-name.ts";
 
 /** The command line after `kubectl macpool`. */
 
@@ -54,6 +55,7 @@ export const GLOBAL_OPTIONS: readonly OptionSpec[] = [
     summary: "where the pool is; default: see its webhooks",
     offers: "namespaces",
   },
+  { name: "version", summary: "version of kubectl macpool" },
   { name: "help", short: "h", summary: "help, of a command after its name" },
 ];
 
@@ -73,6 +75,7 @@ export interface Options {
   readonly asGroups: readonly string[];
   readonly requestTimeoutMs: number;
   readonly poolNamespace: string | undefined;
+  readonly version: boolean;
   readonly help: boolean;
 }
 
@@ -129,6 +132,7 @@ export function parseCommandLine(argv: readonly string[], commands: readonly Com
       asGroups,
       requestTimeoutMs: timeoutOf(text("request-timeout")),
       poolNamespace: text("pool-namespace"),
+      version: values.version === true,
       help: values.help === true,
     },
     own: ownOptions(values, command, commands),
@@ -189,8 +193,12 @@ function parsed(args: string[], commands: readonly CommandUsage[]) {
   try {
     return parseArgs({ args, allowPositionals: true, options });
   } catch (error) {
-    const [sentence] = (error as Error).message.split(/\.?(?:\n| To specify)/);
-    throw new UsageError(`${sentence}: see kubectl macpool --help`);
+    const [sentence = ""] = (error as Error).message.split(/\.?(?:\n| To specify)/);
+    const [, unknown = ""] = /^Unknown option '--([^']+)'$/.exec(sentence) ?? [];
+    const meant = closestName(unknown, Object.keys(options));
+    throw new UsageError(
+      `${sentence}: ${meant === undefined ? "see kubectl macpool --help" : `did you mean --${meant}?`}`,
+    );
   }
 }
 

@@ -4,6 +4,7 @@
  * types of inspection's answers and the client (src/kube/client); build.ts bundles it.
  */
 
+import { closestName } from "../api/closest-name.ts";
 import { PRODUCT_VERSION } from "../api/names.ts";
 import type { CommandInput, CommandSpec } from "./command.ts";
 import { type CommandLine, parseCommandLine, UsageError } from "./command-line.ts";
@@ -40,10 +41,10 @@ export async function run(input: RunInput): Promise<RunResult> {
     }
     const line = parseCommandLine(argv, COMMANDS);
     const { command, args, options } = line;
+    if (options.version || command === "version") return said(`${PRODUCT_VERSION}\n`);
     if (command === "" || command === "help")
       return said(args[0] === undefined ? overview(COMMANDS) : helpOf(specOf(args[0])));
     if (options.help) return said(helpOf(specOf(command)));
-    if (command === "version") return said(`${PRODUCT_VERSION}\n`);
     return await carryOut(specOf(command), line, input);
   } catch (error) {
     if (error instanceof UsageError) return { stdout: "", stderr: `error: ${error.message}\n`, exitCode: 2 };
@@ -59,7 +60,12 @@ function said(stdout: string): RunResult {
 function specOf(command: string): CommandSpec {
   const spec = COMMANDS.find(({ name }) => name === command);
   if (spec !== undefined) return spec;
-  throw new UsageError(`unknown command ${JSON.stringify(command)}: see kubectl macpool --help`);
+  const meant = closestName(
+    command,
+    COMMANDS.map(({ name }) => name),
+  );
+  const hint = meant === undefined ? "see kubectl macpool --help" : `did you mean ${meant}?`;
+  throw new UsageError(`unknown command ${JSON.stringify(command)}: ${hint}`);
 }
 
 async function carryOut(spec: CommandSpec, line: CommandLine, input: RunInput): Promise<RunResult> {

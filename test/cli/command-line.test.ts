@@ -37,6 +37,7 @@ describe("a command line", () => {
 
   it.each([
     [["list", "--frob"], "Unknown option '--frob': see kubectl macpool --help"],
+    [["list", "--namspace", "lab"], "Unknown option '--namspace': did you mean --namespace?"],
     [["list", "-n"], "Option '-n, --namespace <value>' argument missing: see kubectl macpool --help"],
     [
       ["list", "--all-namespaces=no"],

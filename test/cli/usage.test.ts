@@ -15,6 +15,7 @@ afterEach(async () => {
 describe("wrong usage", () => {
   it.each([
     [["frob"], 'unknown command "frob": see kubectl macpool --help'],
+    [["colisions"], 'unknown command "colisions": did you mean collisions?'],
     [["list", "web"], "list takes no argument: use kubectl macpool find"],
     [["find"], "find takes one argument: a MAC address, a part of one, a VM, a pod or a namespace"],
     [["check", "02:zz"], '"02:zz" is not a MAC address: write six octets'],

@@ -3,6 +3,7 @@
  * only refusals, who leads and who is there are asked elsewhere. What is wrong with a question is thrown as a Problem.
  */
 
+import { closestName } from "../../../api/closest-name.ts";
 import { formatMac, type Mac, macFromNumber, parseMac } from "../../../api/mac.ts";
 import { PRODUCT_VERSION } from "../../../api/names.ts";
 import type { Clock } from "../../../kube/clock.ts";
@@ -21,7 +22,6 @@ import { Catalog } from "./catalog.ts";
 import { checkAddress } from "./check.ts";
 import type { ClaimFilter } from "./claim-filter.ts";
 import { ClaimQueries } from "./claims.ts";
-import { closestName } from "./closest-name.ts";
 import { collidingMacs, collisionViews } from "./collisions.ts";
 import { ConsistencyQuery } from "./consistency.ts";
 import { type DenialFilter, type DenialLog, DenialQueries, LOCAL_DENIALS } from "./denials.ts";

@@ -1,3 +1,4 @@
+import { closestName } from "../../../api/closest-name.ts";
 import type { Clock } from "../../../kube/clock.ts";
 import { textAt } from "../../../kube/json-path.ts";
 import type { Caches } from "../../cluster/caches.ts";
@@ -9,7 +10,6 @@ import type { ListView } from "../rest/envelopes.ts";
 import type { BridgeView, NetworkView } from "../rest/network-views.ts";
 import { notFound, Problem } from "../rest/problem.ts";
 import { bridgeView } from "./bridge-view.ts";
-import { closestName } from "./closest-name.ts";
 import { type CatalogNetwork, NetworkCatalog } from "./network-catalog.ts";
 import { type IsPlaced, usersOf } from "./network-users.ts";
 import { networkView, runningByNode } from "./network-view.ts";
