@@ -68,6 +68,17 @@ describe("the pool's service", () => {
     expect(JSON.parse(stdout)).toEqual({ items: claims, total: 3 });
   });
 
+  it("lists the addresses of one pool", async () => {
+    const rest = () => list([...claims, { ...claims[0], mac: "02:00:00:00:00:01", pool: "other" }]);
+    const { stdout } = await say({ rest }, "list", "--pool", "other", "-o", "json");
+    expect(JSON.parse(stdout).items.map(({ mac }: { mac: string }) => mac)).toEqual(["02:00:00:00:00:01"]);
+    expect(await say({ rest }, "list", "-A", "--pool", "third")).toEqual({
+      exitCode: 0,
+      stdout: "",
+      stderr: "No addresses of MACPool third are in use in the cluster.\n",
+    });
+  });
+
   it("gets the token of --token in place of every other credential", async () => {
     await writeFile(bed.kubeconfig, kubeconfigOf(bed.cluster.parts("one", {})));
     const { exitCode, stderr } = await say({ rest: () => list([]) }, "list", "--token", "a-token");
