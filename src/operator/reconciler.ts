@@ -195,29 +195,29 @@ export class Reconciler {
     const recheckAfterMs = otherPool.value?.recheckAfterMs;
     const previous: Previous = { spec: applied.spec, poolRange: range.value };
     const lastGood = applied.spec === undefined ? undefined : effectiveSpec(applied.spec, previous, random);
-    const factsOn = (platform: PlatformFacts): Facts => ({
-      ...platform,
-      ...nodeLayouts(view.nodes(), platform.openShift),
-      ...view.facts(),
-      otherMacPool: otherPool.value?.what,
-    });
-    const insteadOf = (refusal: ConfigurationRefusal): Decision =>
+    const factsOn = async (platform: PlatformFacts, spec: EffectiveSpec): Promise<Facts> => {
+      const { nodeSelector = {} } = spec.placementConfiguration.workloads;
+      await view.keepNodeLabels(Object.keys(nodeSelector), signal);
+      const layouts = nodeLayouts(view.nodes(), platform.openShift, nodeSelector);
+      return { ...platform, ...layouts, ...view.facts(), otherMacPool: otherPool.value?.what };
+    };
+    const insteadOf = async (refusal: ConfigurationRefusal): Promise<Decision> =>
       lastGood === undefined || this.#platform === undefined
         ? { refusal }
-        : { spec: lastGood, facts: factsOn(this.#platform), refusal };
+        : { spec: lastGood, facts: await factsOn(this.#platform, lastGood), refusal };
 
     const asking = Promise.resolve(view.platform.facts() ?? askPlatform(this.#options.client, signal));
     const platform = await attempt("FailedToGetOpenShiftNetworkConfig", asking, signal);
     if (!platform.ok) return insteadOf(platform.refusal);
     this.#platform = platform.value;
-    const facts = factsOn(platform.value);
-    const wrong = wrongIn(config.spec ?? {}, previous, facts);
+    const wrong = wrongIn(config.spec ?? {}, previous, platform.value);
     if (wrong !== undefined) return insteadOf(wrong);
     const spec = effectiveSpec(config.spec ?? {}, previous, random);
     // Stored before anything is rendered from it: a random range must survive a crash.
     const saving = this.#records.saveApplied(spec, this.#decoration(config), signal);
     const saved = await attempt("FailedToApply", saving, signal);
-    return saved.ok ? { spec, facts, recheckAfterMs } : insteadOf(saved.refusal);
+    if (!saved.ok) return insteadOf(saved.refusal);
+    return { spec, facts: await factsOn(platform.value, spec), recheckAfterMs };
   }
 
   #decoration(config: NetworkAddonsConfig | undefined): Decoration {
@@ -248,8 +248,12 @@ function standBack({ what, recheckAfterMs }: OtherOperator): Converged {
   return { outcome: { kind: "standing-back", message }, again: { requeueAfterMs: recheckAfterMs } };
 }
 
-function wrongIn(asked: NetworkAddonsConfigSpec, previous: Previous, facts: Facts): ConfigurationRefusal | undefined {
-  const invalid = validateSpec(asked, facts);
+function wrongIn(
+  asked: NetworkAddonsConfigSpec,
+  previous: Previous,
+  platform: PlatformFacts,
+): ConfigurationRefusal | undefined {
+  const invalid = validateSpec(asked, platform);
   if (invalid.length > 0) {
     const message = `failed to validate NetworkConfig.Spec: ${configurationErrors(invalid)}`;
     return { reason: "FailedToValidate", message };

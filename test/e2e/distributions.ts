@@ -82,6 +82,7 @@ export const DISTRIBUTIONS = {
     cniBinDir: "/home/kubernetes/bin",
     osImage: "Container-Optimized OS from Google",
     kubeletVersionSuffix: "-gke.1080000",
+    labels: { "cloud.google.com/gke-nodepool": "default-pool" },
     disk: ["home/kubernetes"],
     writable: ["/etc", "/run", "/tmp", "/var"],
   },

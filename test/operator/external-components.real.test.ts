@@ -166,6 +166,26 @@ describe("the components of other projects on a real API server, with the rights
       phase: "Available",
       message: `linuxBridge uses ${plugins}, as on most nodes (k3s). node-c (Kubernetes) needs /opt/cni/bin: its pods get no networks of linuxBridge`,
     });
+
+    const label = async (name: string, pool: string | null): Promise<unknown> =>
+      cluster.admin.patch(RESOURCES.nodes, { name }, { type: "merge", body: { metadata: { labels: { pool } } } });
+    const usesDirectory = (directory: string) =>
+      cluster.until(async () => (await row("linuxBridge"))?.hostPaths?.[0] === directory);
+    await label("node-c", "vms");
+    const workloads = { nodeSelector: { pool: "vms" } };
+    await cluster.applyConfig({
+      linuxBridge: {},
+      multus: {},
+      multusDynamicNetworks: {},
+      placementConfiguration: { workloads },
+    });
+    await usesDirectory("/opt/cni/bin");
+    expect((await cluster.config())?.status?.distributions).toEqual(["Kubernetes"]);
+    await label("node-a", "vms");
+    await label("node-c", null);
+    await usesDirectory(plugins);
+    await cluster.applyConfig({ linuxBridge: {}, multus: {}, multusDynamicNetworks: {} });
+    await cluster.until(async () => (await cluster.config())?.status?.distributions?.length === 2);
     await cluster.admin.delete(RESOURCES.nodes, { name: "node-c" });
     for (const name of ["node-a", "node-b"]) await report(name, "v1.36.3");
     await cluster.until(async () => (await row("linuxBridge"))?.hostPaths?.[0] === "/opt/cni/bin");

@@ -145,7 +145,7 @@ export class ApplyPass {
       kind: "reconciled",
       components: [...outcomes.filter(isReported), ...removing(rendered, removal), ...recordsOutcome(ofRecords)],
       removalFailures: removal.failures,
-      distributions: [...facts.nodesByLayout.keys()].map(({ distribution }) => distribution),
+      distributions: facts.distributions,
       workloads: wanted.map(({ object }) => object).filter(isWorkload),
     };
     const workloads = outcomes.flatMap(({ state }) => (state.kind === "deployed" ? state.workloads : []));

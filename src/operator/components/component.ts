@@ -80,18 +80,28 @@ export function isOn(component: Component, spec: NetworkAddonsConfigSpec | Effec
 
 /** What of its host paths may not last, and one sentence for each distribution whose nodes have them elsewhere. Pure. */
 export function hostPathNotes({ name, hostPaths = () => [], warnings }: Component, input: RenderInput): string[] {
-  const { layout, nodesByLayout } = input.facts;
+  const { facts } = input;
   const own = hostPaths(input);
-  const others = [...nodesByLayout].flatMap(([other, nodes]) => {
-    const theirs = hostPaths({ ...input, facts: { ...input.facts, layout: other } });
-    if (theirs.every((path) => own.includes(path))) return [];
-    const [need, its] = nodes.length === 1 ? ["needs", "its"] : ["need", "their"];
-    return [
-      `${name} uses ${own.join(" and ")}, as on most nodes (${layout.distribution}). ${named(nodes)} (${other.distribution}) ` +
-        `${need} ${theirs.join(" and ")}: ${its} pods get no networks of ${name}`,
-    ];
+  const others = new Map<
+    string,
+    { readonly distribution: string; readonly needed: string; readonly names: string[] }
+  >();
+  for (const { layout, criSocket = facts.criSocket, nodes } of facts.groups) {
+    const theirs = hostPaths({ ...input, facts: { ...facts, layout, criSocket } });
+    if (theirs.every((path) => own.includes(path))) continue;
+    const { distribution } = layout;
+    const needed = theirs.join(" and ");
+    const names = [...(others.get(`${distribution} ${needed}`)?.names ?? []), ...nodes];
+    others.set(`${distribution} ${needed}`, { distribution, needed, names });
+  }
+  const notes = [...others.values()].map(({ distribution, needed, names }) => {
+    const [need, its] = names.length === 1 ? ["needs", "its"] : ["need", "their"];
+    return (
+      `${name} uses ${own.join(" and ")}, as on most nodes (${facts.layout.distribution}). ${named(names)} (${distribution}) ` +
+      `${need} ${needed}: ${its} pods get no networks of ${name}`
+    );
   });
-  return [...(warnings?.(input) ?? []), ...others];
+  return [...(warnings?.(input) ?? []), ...notes];
 }
 
 /** The lifetimes of certificates, as the process that rotates them reads them from its environment. */

@@ -50,7 +50,10 @@ export const ATTACHING_RIGHTS = [
 export const multus: Component = {
   name: "multus",
   refusalSign: ({ openShift }) => (openShift ? undefined : "CmdAdd (shim)"),
-  hostPaths: (input) => (input.facts.openShift ? [] : [cniBinDir(input), input.facts.layout.cniConfigDir]),
+  hostPaths: (input) => {
+    const { openShift, layout } = input.facts;
+    return openShift ? [] : [cniBinDir(input), layout.cniConfigDir, layout.kubeletDir];
+  },
   render: (input) => (input.facts.openShift ? [] : objects(input)),
 };
 

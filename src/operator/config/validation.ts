@@ -34,12 +34,12 @@ import {
 import { PROBE_ADDRESSES } from "../../api/node-ports.ts";
 import { TOLERATION_RULES } from "../../api/placement.ts";
 import { CIPHER_NAME_PATTERN, CUSTOM_PROFILE_TEXT, cipherText } from "../../api/tls-security-profile.ts";
-import type { Facts } from "../watch/facts.ts";
+import type { PlatformFacts } from "../watch/platform.ts";
 
 type LinuxBridge = NonNullable<NetworkAddonsConfigSpec["linuxBridge"]>;
 
 /** All errors at once. Empty if the spec can be deployed. */
-export function validateSpec(spec: unknown, facts: Facts): string[] {
+export function validateSpec(spec: unknown, facts: PlatformFacts): string[] {
   const parsed = networkAddonsConfigSpecSchema.safeParse(spec);
   if (!parsed.success) {
     return parsed.error.issues.map((issue) => `${["spec", ...issue.path].join(".")}: ${issue.message}`);
@@ -72,7 +72,7 @@ function linuxBridgeErrors(asked: LinuxBridge = {}): string[] {
   ];
 }
 
-function multusErrors(spec: NetworkAddonsConfigSpec, facts: Facts): string[] {
+function multusErrors(spec: NetworkAddonsConfigSpec, facts: PlatformFacts): string[] {
   const errors: string[] = [];
   if (spec.multus !== undefined && facts.multiNetworkDisabled) {
     errors.push("multus has been requested, but is disabled on OpenShift Cluster Network Operator");

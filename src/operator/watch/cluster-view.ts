@@ -18,12 +18,12 @@ import type { ObjectIdentity } from "../apply/inventory.ts";
 import { LastWrites } from "../apply/last-writes.ts";
 import type { OperatorSettings } from "../config/settings.ts";
 import { CONSTRAINTS_DEFINITION } from "../manifests/security-context-constraints.ts";
-import { isReady } from "../status/pod-trouble.ts";
 import type { Facts } from "./facts.ts";
-import { isLaidOutLike, type NodeLayouts } from "./node-layout.ts";
+import type { NodeLayouts } from "./node-layout.ts";
+import { NodeView } from "./node-view.ts";
 import { NOT_LISTABLE_WAIT_MS, notListableText, type WatchingInformer } from "./not-listable.ts";
 import { type PlatformFacts, PlatformView } from "./platform.ts";
-import { selectorLabels, slimNode, slimPod } from "./slim.ts";
+import { selectorLabels, slimPod } from "./slim.ts";
 import { onlyStatusChanged, type Urgency } from "./urgency.ts";
 
 export interface ClusterViewOptions {
@@ -46,7 +46,7 @@ const REPORT_PROGRESS = [RESOURCES.deployments.kind, RESOURCES.daemonSets.kind, 
 
 export class ClusterView {
   readonly platform: PlatformView;
-  readonly #nodes: Informer<Node>;
+  readonly #nodes: NodeView;
   readonly #pods: Informer<Pod>;
   /** By apiVersion and kind. */
   readonly #applied = new Map<string, Informer<KubeObject>[]>();
@@ -63,7 +63,6 @@ export class ClusterView {
     const reporting = { client, log, metrics };
     const configs = { ...reporting, resource: CONFIGS, fieldSelector: `metadata.name=${NETWORK_ADDONS_CONFIG_NAME}` };
     this.#watch(new Informer({ ...configs, absentIsEmpty: true }), CONFIGS, NETWORK_ADDONS_CONFIG_NAME);
-    this.#nodes = new Informer({ ...reporting, resource: RESOURCES.nodes, transform: slimNode });
     const labels = selectorLabels(everything);
     this.#pods = new Informer({
       ...reporting,
@@ -73,16 +72,10 @@ export class ClusterView {
       transform: (pod) => slimPod(pod, labels),
     });
     const soon = () => this.#wake("soon");
+    this.#nodes = new NodeView({ ...reporting, onChange: soon });
     this.#notListable.add(this.#pods);
     const onRelist = () => this.#notListable.delete(this.#pods) && soon();
     this.#pods.on({ add: soon, update: soon, delete: soon, onRelist });
-    this.#nodes.on({
-      add: soon,
-      update: (node, old) => {
-        if (isReady(node) !== isReady(old) || !isLaidOutLike(node, old)) soon();
-      },
-      delete: soon,
-    });
     const now = () => this.#wake("now");
     const onServed = (definition: CustomResourceDefinition) => this.#expect(definition);
     this.platform = new PlatformView({ ...reporting, namespace, prerequisites, onChange: now, onServed });
@@ -111,7 +104,8 @@ export class ClusterView {
 
   start(signal: AbortSignal): void {
     this.platform.start(signal);
-    for (const informer of this.#own()) informer.start(signal);
+    this.#nodes.start(signal);
+    for (const informer of [this.#pods, ...this.#all]) informer.start(signal);
   }
 
   /** Waits a short time only for what `notListable` can report. */
@@ -143,6 +137,11 @@ export class ClusterView {
 
   nodes(): readonly Node[] {
     return this.#nodes.list();
+  }
+
+  /** Resolves when the nodes have the labels with these keys. */
+  async keepNodeLabels(keys: readonly string[], signal: AbortSignal): Promise<void> {
+    await this.#nodes.keepLabels(keys, signal);
   }
 
   pods(): readonly Pod[] {
@@ -255,6 +254,6 @@ export class ClusterView {
   }
 
   #own(): readonly WatchingInformer[] {
-    return [this.#nodes, this.#pods, ...this.#all];
+    return [this.#nodes.informer, this.#pods, ...this.#all];
   }
 }

@@ -3,14 +3,14 @@
 import type { CustomResourceDefinition, Namespace, Node, Pod } from "../../kube/client/built-in-kinds.ts";
 import type { KubeObject } from "../../kube/client/resource.ts";
 import { isWorkload } from "../apply/applied-kinds.ts";
-import { LAYOUT_LABELS } from "./node-layout.ts";
 
-export function slimNode(node: Node): Node {
+/** `keys`: of the labels that are kept. Nodes have hundreds of labels where KubeVirt describes their processors. */
+export function slimNode(node: Node, keys: ReadonlySet<string>): Node {
   const { name, uid, resourceVersion, labels: all = {} } = node.metadata;
-  const labels = Object.fromEntries(Object.entries(all).filter(([key]) => LAYOUT_LABELS.includes(key)));
-  const { containerRuntimeVersion, kubeletVersion, osImage } = node.status?.nodeInfo ?? {};
+  const labels = Object.fromEntries(Object.entries(all).filter(([key]) => keys.has(key)));
+  const { containerRuntimeVersion, kubeletVersion, operatingSystem, osImage } = node.status?.nodeInfo ?? {};
   const conditions = conditionsOf(node).filter(({ type }) => type === "Ready");
-  const nodeInfo = { containerRuntimeVersion, kubeletVersion, osImage };
+  const nodeInfo = { containerRuntimeVersion, kubeletVersion, operatingSystem, osImage };
   return { metadata: { name, uid, resourceVersion, labels }, status: { conditions, nodeInfo } } as Node;
 }
 

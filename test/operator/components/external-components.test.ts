@@ -51,7 +51,7 @@ describe("the components of other projects", () => {
   });
 
   it("render on OpenShift what the platform does not bring", async () => {
-    const rendered = (name: string) => render(name, {}, { openShift: true, ...nodeLayouts([], true) });
+    const rendered = (name: string) => render(name, {}, { openShift: true, ...nodeLayouts([], true, {}) });
     expect(["multus", "multusDynamicNetworks"].flatMap(rendered)).toEqual([]);
     const platform = text(rendered("kubevirtIpamController"));
     await expect(platform).toMatchFileSnapshot("../../golden/kubevirtIpamController-openshift.yaml");

@@ -11,8 +11,8 @@ import { nodeLayouts } from "../../../src/operator/watch/node-layout.ts";
 
 const ALL: NetworkAddonsConfigSpec = { linuxBridge: {}, multus: {}, multusDynamicNetworks: {}, ovs: {}, macvtap: {} };
 
-function node(name: string, kubeletVersion: string, osImage = "Debian"): Node {
-  const nodeInfo = { kubeletVersion, osImage, containerRuntimeVersion: "containerd://2.1.4" };
+function node(name: string, kubeletVersion: string, osImage = "Debian", runtime = "containerd"): Node {
+  const nodeInfo = { kubeletVersion, osImage, containerRuntimeVersion: `${runtime}://2.1.4` };
   return { metadata: { name }, status: { nodeInfo } } as unknown as Node;
 }
 
@@ -23,7 +23,7 @@ const TALOS = node("node-t", "v1.34.1", "Talos (v1.11.2)");
 function inputFor(nodes: readonly Node[], asked: NetworkAddonsConfigSpec = ALL): RenderInput {
   return {
     spec: effectiveSpec(asked, { spec: undefined, poolRange: undefined }, () => 0),
-    facts: { ...EVERY_FACT, ...nodeLayouts(nodes, false) },
+    facts: { ...EVERY_FACT, ...nodeLayouts(nodes, false, {}) },
     settings: DEFAULT_SETTINGS,
     deployed: NOTHING_DEPLOYED,
   };
@@ -90,12 +90,45 @@ describe("what pods mount of the nodes", () => {
     expect(hostPathNotes(componentNamed("linuxBridge"), inputFor([K3S, TALOS], asked))).toEqual([]);
   });
 
+  it("is said to be wrong for nodes with another runtime's socket or another directory of the kubelet", () => {
+    const crio = [node("node-c", "v1.34.1", "Debian", "cri-o"), node("node-d", "v1.34.1", "Talos (v1.11.2)", "cri-o")];
+    const input = inputFor([TALOS, TALOS, K3S, ...crio]);
+    const socket = "multusDynamicNetworks uses /run/containerd/containerd.sock, as on most nodes (Talos).";
+    const end = "its pods get no networks of multusDynamicNetworks";
+    expect(hostPathNotes(componentNamed("multusDynamicNetworks"), input)).toEqual([
+      `${socket} node-c (Kubernetes) needs /run/crio/crio.sock: ${end}`,
+      `${socket} node-d (Talos) needs /run/crio/crio.sock: ${end}`,
+      `${socket} node-k (k3s) needs /run/k3s/containerd/containerd.sock: ${end}`,
+    ]);
+    expect(hostPathNotes(componentNamed("linuxBridge"), input)).toHaveLength(1);
+    expect(hostPathNotes(componentNamed("multus"), inputFor([TALOS, TALOS, K0S]))).toEqual([
+      "multus uses /opt/cni/bin and /etc/cni/net.d and /var/lib/kubelet, as on most nodes (Talos). node-0 (k0s) needs " +
+        "/opt/cni/bin and /etc/cni/net.d and /var/lib/k0s/kubelet: its pods get no networks of multus",
+    ]);
+  });
+
+  it("is said in one sentence of all nodes of a distribution that need the same", () => {
+    const docker = node("node-x", "v1.34.1+k3s1", "Debian", "docker");
+    const [note, ...more] = hostPathNotes(componentNamed("linuxBridge"), inputFor([TALOS, TALOS, TALOS, K3S, docker]));
+    expect(note).toContain("node-k, node-x (k3s) need /var/lib/rancher/k3s/data/cni: their pods");
+    expect(more).toEqual([]);
+  });
+
+  it("leaves nodes alone whose runtime nobody knows", () => {
+    const input = inputFor([TALOS, TALOS, node("node-u", "v1.34.1", "Talos (v1.11.2)", "constructor")]);
+    expect(hostPathNotes(componentNamed("multusDynamicNetworks"), input)).toEqual([]);
+  });
+
   it("is said not to last where it leads through what k3s points elsewhere at each upgrade", () => {
     const warnings = (cniBinDir: string) =>
       componentNamed("linuxBridge").warnings?.(inputFor([K3S], { linuxBridge: { cniBinDir } }));
     for (const path of ["/var/lib/rancher/k3s/data/current/bin", "/var/lib/rancher/k3s/data/current/"]) {
       expect(warnings(path)).toEqual([K3S_CURRENT_TEXT]);
     }
+    expect(componentNamed("linuxBridge").warnings?.(inputFor([node("node-f", "v1.30.5+k3s1")]))).toEqual([
+      K3S_CURRENT_TEXT,
+    ]);
+    expect(K3S_CURRENT_TEXT).toContain("From k3s 1.28.15, 1.29.10, 1.30.6 and 1.31.2 on");
     expect(warnings("/var/lib/rancher/k3s/data/cni")).toEqual([]);
     expect(warnings("/var/lib/rancher/k3s/data/currently")).toEqual([]);
   });

@@ -230,7 +230,7 @@ describe("where the API server knows SecurityContextConstraints", () => {
 
   it("OpenShift gets what its golden file says, besides what every cluster gets", async () => {
     const plain = new Set(OBJECTS.map((object) => text([object])));
-    const differs = render({ openShift: true, ...nodeLayouts([], true) }).filter(
+    const differs = render({ openShift: true, ...nodeLayouts([], true, {}) }).filter(
       (object) => !plain.has(text([object])),
     );
     await expect(text(differs)).toMatchFileSnapshot("../../golden/openshift.yaml");

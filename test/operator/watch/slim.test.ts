@@ -76,7 +76,7 @@ describe("what the operator keeps", () => {
     const around = { nowMs, deadlineMs: 1_000, firstSeenMs: () => nowMs };
     const rollouts = (one: Pod) => ({
       whole: rollout(workload, live, { nodes: [node], pods: [one], ...around }),
-      kept: rollout(workload, live, { nodes: [slimNode(node)], pods: [slim(one)], ...around }),
+      kept: rollout(workload, live, { nodes: [slimNode(node, new Set())], pods: [slim(one)], ...around }),
     });
     const reasons = [pod, CRASHED, UNREADY, UNSCHEDULED].map((one) => {
       const { whole, kept } = rollouts(one);
