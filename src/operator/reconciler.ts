@@ -28,7 +28,7 @@ import { validateSpec } from "./config/validation.ts";
 import { type Decoration, ownerReferenceTo } from "./manifests/labels.ts";
 import { ErrorGracePeriod } from "./status/error-grace-period.ts";
 import type { Outcome, Reconciled } from "./status/outcome.ts";
-import type { ConfigurationFailure } from "./status/reasons.ts";
+import { AWAITED, type ConfigurationFailure } from "./status/reasons.ts";
 import { soonest } from "./status/rollout.ts";
 import { componentsInTrouble } from "./status/status.ts";
 import { StrandedPods } from "./status/stranded-pods.ts";
@@ -192,7 +192,6 @@ export class Reconciler {
     if (!range.ok) return range;
     const otherPool = await attempt("FailedToApply", otherOperators.pool(signal), signal);
     if (!otherPool.ok) return otherPool;
-    const recheckAfterMs = otherPool.value?.recheckAfterMs;
     const previous: Previous = { spec: applied.spec, poolRange: range.value };
     const lastGood = applied.spec === undefined ? undefined : effectiveSpec(applied.spec, previous, random);
     const factsOn = async (platform: PlatformFacts, spec: EffectiveSpec): Promise<Facts> => {
@@ -217,7 +216,7 @@ export class Reconciler {
     const saving = this.#records.saveApplied(spec, this.#decoration(config), signal);
     const saved = await attempt("FailedToApply", saving, signal);
     if (!saved.ok) return insteadOf(saved.refusal);
-    return { spec, facts: await factsOn(platform.value, spec), recheckAfterMs };
+    return { spec, facts: await factsOn(platform.value, spec), recheckAfterMs: otherPool.value?.recheckAfterMs };
   }
 
   #decoration(config: NetworkAddonsConfig | undefined): Decoration {
@@ -287,15 +286,12 @@ async function attempt<T>(
   }
 }
 
-/** Prerequisites and other operators are watched. */
-const WATCHED = new Set<ConfigurationFailure>(["MissingPrerequisite", "AnotherOperator"]);
-
 /** Whether to retry without a change in the cluster. */
 function failuresOf(outcome: Outcome | undefined): string[] {
   const reconciled = outcome?.kind === "refused" ? outcome.running : outcome;
   if (reconciled?.kind !== "reconciled") return [];
   const failed = reconciled.components.flatMap(({ state }) =>
-    state.kind === "failed" && !WATCHED.has(state.reason) ? [state.message] : [],
+    state.kind === "failed" && !AWAITED.has(state.reason) ? [state.message] : [],
   );
   return [...failed, ...reconciled.removalFailures];
 }

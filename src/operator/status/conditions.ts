@@ -2,6 +2,7 @@
 
 import type { ComponentStatus } from "../../api/network-addons-config.ts";
 import type { ComponentOutcome, Outcome, Removing, StandingBack } from "./outcome.ts";
+import { AWAITED } from "./reasons.ts";
 import type { Rollout } from "./rollout.ts";
 
 export interface Verdict {
@@ -25,16 +26,20 @@ export function verdicts(outcome: Exclude<Outcome, StandingBack>): Verdict[] {
   if (outcome.kind === "removing") return removal(outcome);
   const { components, removalFailures } = outcome;
 
+  const workloads = components.flatMap(({ state }) => (state.kind === "deployed" ? state.workloads : []));
+  const troubled = workloads.filter((workload) => workload.phase === "failing" || workload.phase === "missing");
   const failed = components.flatMap(({ name, state }) => (state.kind === "failed" ? [{ name, ...state }] : []));
   const [firstFailure] = failed;
   if (firstFailure !== undefined) {
-    const message = failed.map((failure) => `${failure.name}: ${failure.message}`).join("\n");
-    return configurationFailure(firstFailure.reason, message);
+    const texts = [...failed.map(({ name, message }) => `${name}: ${message}`), ...troubled.flatMap(line)];
+    const failure = configurationFailure(firstFailure.reason, texts.join("\n"));
+    const progress = progressing(workloads);
+    const isRight = failed.every(({ reason }) => AWAITED.has(reason));
+    if (!isRight || progress.status === "False") return failure;
+    return failure.map((verdict) => (verdict.type === progress.type ? progress : verdict));
   }
   if (removalFailures.length > 0) return configurationFailure("FailedToDeleteObjects", removalFailures.join("\n"));
 
-  const workloads = components.flatMap(({ state }) => (state.kind === "deployed" ? state.workloads : []));
-  const troubled = workloads.filter((workload) => workload.phase === "failing" || workload.phase === "missing");
   const [firstTroubled] = troubled;
   if (firstTroubled !== undefined) {
     return [

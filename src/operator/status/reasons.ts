@@ -18,6 +18,9 @@ export const CONFIGURATION_FAILURES = [
 ] as const;
 export type ConfigurationFailure = (typeof CONFIGURATION_FAILURES)[number];
 
+/** One component waits, and the configuration is right. Watches report the end of it. */
+export const AWAITED: ReadonlySet<ConfigurationFailure> = new Set(["MissingPrerequisite", "AnotherOperator"]);
+
 const MISSING_WORKLOADS = ["NoDaemonSet", "NoDeployment"] as const;
 export type MissingWorkload = (typeof MISSING_WORKLOADS)[number];
 

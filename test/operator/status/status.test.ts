@@ -147,6 +147,25 @@ describe("the status", () => {
     expect(status.components?.map(({ phase }) => phase)).toEqual(["Available", "Degraded"]);
   });
 
+  it("names what a component waits for and then the pods of others that can't run, and goes on to show progress", () => {
+    const waiting = (reason: "MissingPrerequisite" | "FailedToApply"): ComponentOutcome => ({
+      name: "kubevirtIpamController",
+      state: { kind: "failed", reason, message: "it needs cert-manager" },
+    });
+    const failing = deployed({ phase: "failing", reason: "ImagePullBackOff", message: "no image", advice: "Check it" });
+    const texts = "kubevirtIpamController: it needs cert-manager\nno image. Check it";
+    const HELP = ["False", "InvalidConfiguration", "Human interaction is needed, please fix the desired configuration"];
+    const { Degraded, Progressing, Available } = brief(
+      next(reconciled([failing, waiting("MissingPrerequisite"), ROLLING])),
+    );
+    expect(Degraded).toEqual(["True", "MissingPrerequisite", texts]);
+    expect(Progressing?.slice(0, 2)).toEqual(["True", "Deploying"]);
+    expect(Available?.slice(0, 2)).toEqual(["False", "Failing"]);
+    expect(brief(next(reconciled([failing, waiting("MissingPrerequisite")]))).Progressing).toEqual(HELP);
+    const refused = brief(next(reconciled([ROLLING, failing, waiting("FailedToApply")])));
+    expect(refused).toMatchObject({ Degraded: ["True", "FailedToApply", texts], Progressing: HELP });
+  });
+
   it("keeps the time of a transition, and a heartbeat alone is no change", () => {
     const first = next(reconciled([READY]));
     const later = next(reconciled([READY]), first, T0 + 60_000);
