@@ -39,13 +39,17 @@ export const SAME_HEALTH_PORT_TEXT =
   "bridgeMarkerHealthPort and installerHealthPort have to differ: both daemons listen on every node";
 export const PROBE_ADDRESS_TEXT = `healthProbeAddress must be one of: ${PROBE_ADDRESSES.join(", ")}`;
 
-/** Where nodes have CNI executables. No part of the path begins with a dot, so that none leads up again. */
+/** Of a path. It does not begin with a dot, so that none leads up again. A colon would be the end of a path in CNI_PATH. */
+const PATH_PART = "/[A-Za-z0-9_+@-][A-Za-z0-9_+@.-]*";
+/** Where nodes have CNI executables, and nothing that belongs to others. */
 export const CNI_BIN_DIR_PATTERN =
-  "^$|^(/opt|/var/lib|/var/snap|/home/kubernetes|/run)(/[^/.][^/]*)+/?$|" +
-  "^(/usr/lib/cni|/usr/libexec/cni|/usr/local/lib/cni|/var/opt/cni)(/[^/.][^/]*)*/?$";
+  `^$|^(/opt|/var/lib/rancher|/var/snap)(${PATH_PART})+/?$|` +
+  "^(/var/lib/cni/bin|/home/kubernetes/bin|/run/cni/bin|/usr/lib/cni|/usr/libexec/cni|/usr/local/lib/cni|/var/opt/cni)" +
+  `(${PATH_PART})*/?$`;
 export const CNI_BIN_DIR_TEXT =
-  "cniBinDir has to be a directory below /opt, /var/lib, /var/snap, /home/kubernetes or /run, or in /usr/lib/cni, " +
-  "/usr/libexec/cni, /usr/local/lib/cni or /var/opt/cni, and no part of it may begin with a dot: the installer writes to it as root";
+  "cniBinDir has to be a directory below /opt, /var/lib/rancher or /var/snap, or in /var/lib/cni/bin, /home/kubernetes/bin, " +
+  "/run/cni/bin, /usr/lib/cni, /usr/libexec/cni, /usr/local/lib/cni or /var/opt/cni. Its parts are of letters, digits and " +
+  "_ + @ - and dots, and do not begin with a dot: the installer writes to it as root";
 
 /** k3s points `current` elsewhere at each upgrade, and the pods stay where it led. */
 export const K3S_CURRENT = "/var/lib/rancher/k3s/data/current";

@@ -25,6 +25,10 @@ const CRI_SOCKET_PATHS = [
 
 /** An absolute path. No name in it begins with two dots: Kubernetes refuses `..` in a path of the host. */
 export const CRI_SOCKET_PATTERN = "^(/([A-Za-z0-9_-]|[.][A-Za-z0-9_-])[A-Za-z0-9._-]*)*$";
+/** No runtime has its socket there; or the pod has something else at this path. */
+export const NO_CRI_SOCKET_PATTERN = "^/((dev|etc|proc|sys)(/.*)?|run(/multus(/.*)?)?)$";
+export const NO_CRI_SOCKET_TEXT =
+  "hostCRISocketPath must not be /run or in /dev, /etc, /proc, /sys or /run/multus: no container runtime has its socket there";
 /** For what is no path, in the words that existing suites expect. */
 export const CRI_SOCKET_TEXT = `\`hostCRISocketPath\` must be one of: ${CRI_SOCKET_PATHS.join(", ")}`;
 
@@ -91,17 +95,24 @@ export const networkAddonsConfigSpecSchema = z
     multusDynamicNetworks: z
       .object({
         hostCRISocketPath: text(
-          "Absolute path of the container runtime's socket on the nodes. Detected on the node when unset.",
+          "Absolute path of the container runtime's socket on the nodes. The socket that most nodes have, when unset.",
         ),
       })
       .exactOptional()
       .meta({
         description: "The controller that plugs networks into running pods. Needs multus.",
-        ...celRules({
-          rule: `!has(self.hostCRISocketPath) || self.hostCRISocketPath.matches('${CRI_SOCKET_PATTERN}')`,
-          message: CRI_SOCKET_TEXT,
-          fieldPath: ".hostCRISocketPath",
-        }),
+        ...celRules(
+          {
+            rule: `!has(self.hostCRISocketPath) || self.hostCRISocketPath.matches('${CRI_SOCKET_PATTERN}')`,
+            message: CRI_SOCKET_TEXT,
+            fieldPath: ".hostCRISocketPath",
+          },
+          {
+            rule: `!has(self.hostCRISocketPath) || !self.hostCRISocketPath.matches('${NO_CRI_SOCKET_PATTERN}')`,
+            message: NO_CRI_SOCKET_TEXT,
+            fieldPath: ".hostCRISocketPath",
+          },
+        ),
       }),
     ovs: empty("The Open vSwitch CNI plugin and its marker."),
     macvtap: z

@@ -26,6 +26,8 @@ import {
   NAME_SERVER_PATTERN,
   NAME_SERVER_TEXT,
   type NetworkAddonsConfigSpec,
+  NO_CRI_SOCKET_PATTERN,
+  NO_CRI_SOCKET_TEXT,
   networkAddonsConfigSpecSchema,
   SELF_SIGN_FIELDS,
   SELF_SIGN_ORDER,
@@ -78,10 +80,11 @@ function multusErrors(spec: NetworkAddonsConfigSpec, facts: PlatformFacts): stri
     errors.push("multus has been requested, but is disabled on OpenShift Cluster Network Operator");
   }
   if (spec.multusDynamicNetworks !== undefined) {
-    const socket = spec.multusDynamicNetworks.hostCRISocketPath;
+    const socket = spec.multusDynamicNetworks.hostCRISocketPath ?? "";
     if (facts.openShift) errors.push("`multusDynamicNetworks` configuration is not supported on Openshift yet");
     if (spec.multus === undefined) errors.push(MULTUS_REQUIRED);
-    if (!new RegExp(CRI_SOCKET_PATTERN).test(socket ?? "")) errors.push(CRI_SOCKET_TEXT);
+    if (!new RegExp(CRI_SOCKET_PATTERN).test(socket)) errors.push(CRI_SOCKET_TEXT);
+    if (new RegExp(NO_CRI_SOCKET_PATTERN).test(socket)) errors.push(NO_CRI_SOCKET_TEXT);
   }
   if (spec.macvtap !== undefined && facts.openShift) {
     errors.push("`macvtap` has been requested, but is not supported on OpenShift");

@@ -20,7 +20,7 @@ interface NodeLayout {
 }
 
 /** Nodes that have the same of everything. */
-export interface NodeGroup {
+interface NodeGroup {
   readonly layout: NodeLayout;
   /** Undefined for a runtime that the table does not know. */
   readonly criSocket: string | undefined;

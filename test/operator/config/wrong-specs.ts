@@ -9,7 +9,12 @@ import {
   TAKEN_NODE_PORT_TEXT,
 } from "../../../src/api/linux-bridge-config.ts";
 import { namespaceText } from "../../../src/api/linux-bridge-webhook-config.ts";
-import { MULTUS_REQUIRED, NAME_SERVER_TEXT, SELF_SIGN_PREFIX } from "../../../src/api/network-addons-config.ts";
+import {
+  MULTUS_REQUIRED,
+  NAME_SERVER_TEXT,
+  NO_CRI_SOCKET_TEXT,
+  SELF_SIGN_PREFIX,
+} from "../../../src/api/network-addons-config.ts";
 import { CUSTOM_PROFILE_TEXT, cipherText } from "../../../src/api/tls-security-profile.ts";
 import type { Facts } from "../../../src/operator/watch/facts.ts";
 
@@ -60,12 +65,18 @@ const cipher = (name: string): WrongSpec => ({
   texts: [cipherText(name)],
 });
 
+const WRONG_CNI_BIN_DIRS = [
+  ...["/", "/etc/cni", "/usr/bin", "/opt", "/opt/../etc", "/opt/cni/..", "opt/cni/bin"],
+  ...["/opt/a:b", "/opt/a b", "/opt/cni\n", "/opt/a\u0007", "/opt/$(NODE_NAME)"],
+];
+const OTHERS_DIRECTORIES = ["/run/netns", "/var/lib/etcd", "/var/lib/kubelet/plugins", "/var/lib/cni/multus"];
+
 function each<T>(values: readonly T[], row: (value: T) => Omit<WrongSpec, "what">): WrongSpec[] {
   return values.map(row).map((wrong) => ({ what: JSON.stringify(wrong.spec), ...wrong }));
 }
 
 export const WRONG_SPECS: readonly WrongSpec[] = [
-  ...each(["/", "/etc/cni", "/usr/bin", "/opt", "/opt/../etc", "/opt/cni/..", "opt/cni/bin"], (cniBinDir) => ({
+  ...each([...WRONG_CNI_BIN_DIRS, ...OTHERS_DIRECTORIES], (cniBinDir) => ({
     spec: linuxBridge({ cniBinDir }),
     texts: [CNI_BIN_DIR_TEXT],
   })),
@@ -147,16 +158,14 @@ export const WRONG_SPECS: readonly WrongSpec[] = [
     texts: ["failed to set RangeStart: invalid mac address. The all-zero address cannot be used"],
   },
   { what: "dynamic networks without multus", spec: { multusDynamicNetworks: {} }, texts: [MULTUS_REQUIRED] },
-  {
-    what: "a socket that is no path",
-    spec: { multus: {}, multusDynamicNetworks: { hostCRISocketPath: "Lorem ipsum" } },
+  ...each(["Lorem ipsum", "/run/../me.sock"], (hostCRISocketPath) => ({
+    spec: { multus: {}, multusDynamicNetworks: { hostCRISocketPath } },
     texts: [`\`hostCRISocketPath\` must be one of: ${SOCKETS}`],
-  },
-  {
-    what: "a socket above a directory",
-    spec: { multus: {}, multusDynamicNetworks: { hostCRISocketPath: "/run/../me.sock" } },
-    texts: [`\`hostCRISocketPath\` must be one of: ${SOCKETS}`],
-  },
+  })),
+  ...each(["/dev/null", "/run/multus/multus.sock"], (hostCRISocketPath) => ({
+    spec: { multus: {}, multusDynamicNetworks: { hostCRISocketPath } },
+    texts: [NO_CRI_SOCKET_TEXT],
+  })),
   {
     what: "an unknown pull policy",
     spec: { imagePullPolicy: "Now" },
