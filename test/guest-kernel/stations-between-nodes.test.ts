@@ -1,19 +1,15 @@
 /** Three nodes and a station that is none of theirs, joined by wires through a switch: who is seen where, and who on both sides. */
 
-import { readFileSync } from "node:fs";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { parseLinkEvent, type SeenStation } from "../../src/links/link-event.ts";
-import { pluginPath } from "../netns/cni-call.ts";
 import { frameFrom, sendInTurn } from "../netns/frames.ts";
-import type { Holder } from "../netns/machine.ts";
 import { type Namespace, Testbed } from "../netns/testbed.ts";
 import { eventually } from "../support/eventually.ts";
 import { Guest } from "./guest.ts";
 import { guestPartsOrReason } from "./packages.ts";
+import { StationMonitor } from "./station-monitor.ts";
 
 const [MOVING, TWIN] = ["02:5d:1c:00:00:01", "02:5d:1c:00:00:02"] as const;
 const OUT_OF_RANGE = "02:5d:1d:00:00:01";
-const QUERY = JSON.stringify({ ranges: [[0x02_5d_1c_00_00_00, 0x02_5d_1c_ff_ff_ff]], seed: 1 });
 const NODES = ["a", "b", "c"] as const;
 type Node = (typeof NODES)[number];
 
@@ -24,12 +20,11 @@ describe.skipIf(typeof parts === "string")(`nodes on a wire${typeof parts === "s
   let testbed: Testbed;
   let outside: Namespace;
   const nodes = new Map<Node, Namespace>();
-  const monitors: (Holder | undefined)[] = [];
+  const monitors = new Map<Node, StationMonitor>();
 
   beforeAll(async () => {
     if (typeof parts === "string") return;
-    const [booted, monitor] = await Promise.all([Guest.boot(parts), pluginPath("link-monitor")]);
-    guest = booted;
+    guest = await Guest.boot(parts);
     testbed = await Testbed.create(guest);
     await testbed.node.ip("link", "add", "switch", "up", "type", "bridge");
     outside = await wired("outside");
@@ -40,20 +35,14 @@ describe.skipIf(typeof parts === "string")(`nodes on a wire${typeof parts === "s
       await node.ip("link", "add", "tap", "type", "veth", "peer", "name", "vm");
       for (const port of ["tap", "wire.7"]) await node.ip("link", "set", port, "master", "br1");
       for (const link of ["tap", "vm"]) await node.ip("link", "set", link, "up");
-      const script = `mkfifo "$0.in" && { ${monitor} --bridges < "$0.in" > "$0" & } && exec 3> "$0.in"
-        echo '${QUERY}' >&3
-        echo && exec cat`;
-      const argv = node.enter(["env", `PATH=${guest.path}`, "sh", "-ec", script, linesOf(name)]);
-      monitors.push(await guest.hold(argv));
+      monitors.set(name, await StationMonitor.start(guest, node, name));
     }
   }, 120_000);
   afterAll(async () => {
-    for (const monitor of monitors) await monitor?.end();
+    for (const monitor of monitors.values()) await monitor[Symbol.asyncDispose]();
     await testbed?.[Symbol.asyncDispose]();
     await guest?.[Symbol.asyncDispose]();
   });
-
-  const linesOf = (name: Node): string => `${guest.shared}/stations-${name}`;
 
   /** A namespace with a wire to the switch, and a VLAN on it. */
   async function wired(name: string): Promise<Namespace> {
@@ -77,15 +66,9 @@ describe.skipIf(typeof parts === "string")(`nodes on a wire${typeof parts === "s
       }),
     );
 
-  const seenBy = (name: Node): readonly SeenStation[] => {
-    const events = readFileSync(linesOf(name), "utf8").split("\n").map(parseLinkEvent);
-    const last = events.findLast((event) => event?.event === "stations");
-    return last?.event === "stations" ? last.stations : [];
-  };
-  const numberOf = (mac: string): number => Number.parseInt(mac.replaceAll(":", ""), 16);
-  const at = (name: Node, mac: string) => seenBy(name).find((station) => station.mac === numberOf(mac));
-  const flaps = (name: Node, mac: string): boolean => at(name, mac)?.flapAge !== undefined;
-  const state = () => NODES.map((name) => `${name}: ${JSON.stringify(seenBy(name))}`).join("\n");
+  const at = (name: Node, mac: string) => monitors.get(name)?.at(mac);
+  const flaps = (name: Node, mac: string): boolean => monitors.get(name)?.flaps(mac) === true;
+  const state = () => NODES.map((name) => `${name}: ${JSON.stringify(monitors.get(name)?.seen())}`).join("\n");
 
   it("find on both sides who has a twin outside, on its own node alone, and nobody who migrates or starts elsewhere", async () => {
     await speak(MOVING, "a", "b", "a", "c");

@@ -1,19 +1,14 @@
 /** Two wires from one bridge to one switch, of which the spanning tree protocol closes one: no address of the node is on both sides. */
 
-import { readFileSync } from "node:fs";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { parseLinkEvent, type SeenStation } from "../../src/links/link-event.ts";
-import { pluginPath } from "../netns/cni-call.ts";
 import { frameFrom, sendInTurn } from "../netns/frames.ts";
-import type { Holder } from "../netns/machine.ts";
 import { type Namespace, Testbed } from "../netns/testbed.ts";
 import { eventually } from "../support/eventually.ts";
 import { Guest } from "./guest.ts";
 import { guestPartsOrReason } from "./packages.ts";
+import { StationMonitor } from "./station-monitor.ts";
 
 const [OURS, THEIRS, TWIN] = ["02:5d:1c:00:00:01", "02:5d:1c:00:00:02", "02:5d:1c:00:00:03"] as const;
-const numberOf = (mac: string): number => Number.parseInt(mac.replaceAll(":", ""), 16);
-const QUERY = JSON.stringify({ ranges: [[0x02_5d_1c_00_00_00, 0x02_5d_1c_ff_ff_ff]], seed: 1 });
 /** In hundredths of a second, the shortest that the kernel takes. */
 const FAST_STP = ["stp_state", "1", "forward_delay", "200", "hello_time", "100", "max_age", "600"];
 const WIRES = ["wire0", "wire1"] as const;
@@ -25,12 +20,11 @@ describe.skipIf(typeof parts === "string")(`a loop${typeof parts === "string" ? 
   let testbed: Testbed;
   let node: Namespace;
   let others: Namespace;
-  let holder: Holder | undefined;
+  let monitor: StationMonitor;
 
   beforeAll(async () => {
     if (typeof parts === "string") return;
-    const [booted, monitor] = await Promise.all([Guest.boot(parts), pluginPath("link-monitor")]);
-    guest = booted;
+    guest = await Guest.boot(parts);
     testbed = await Testbed.create(guest);
     await testbed.node.ip("link", "add", "switch", "up", "type", "bridge");
     node = await testbed.container();
@@ -41,18 +35,13 @@ describe.skipIf(typeof parts === "string")(`a loop${typeof parts === "string" ? 
     await node.ip("link", "add", "tap", "master", "br1", "up", "type", "veth", "peer", "name", "vm");
     await node.ip("link", "set", "vm", "up");
     for (const wire of WIRES) await node.ip("link", "set", `${wire}.7`, "master", "br1");
-    const script = `mkfifo "$0.in" && { ${monitor} --bridges < "$0.in" > "$0" & } && exec 3> "$0.in"
-      echo '${QUERY}' >&3
-      echo && exec cat`;
-    holder = await guest.hold(node.enter(["env", `PATH=${guest.path}`, "sh", "-ec", script, lines()]));
+    monitor = await StationMonitor.start(guest, node, "loop");
   }, 120_000);
   afterAll(async () => {
-    await holder?.end();
+    await monitor?.[Symbol.asyncDispose]();
     await testbed?.[Symbol.asyncDispose]();
     await guest?.[Symbol.asyncDispose]();
   });
-
-  const lines = (): string => `${guest.shared}/stations-loop`;
 
   /** A wire from there to the switch, and a VLAN on it. */
   async function plug(wire: string, there: Namespace): Promise<void> {
@@ -65,14 +54,7 @@ describe.skipIf(typeof parts === "string")(`a loop${typeof parts === "string" ? 
 
   const state = async (wire: string): Promise<string | undefined> =>
     (await node.link(`${wire}.7`))?.linkinfo?.info_slave_data?.state;
-  const seen = (): readonly SeenStation[] => {
-    const events = readFileSync(lines(), "utf8").split("\n").map(parseLinkEvent);
-    const last = events.findLast((event) => event?.event === "stations");
-    return last?.event === "stations" ? last.stations : [];
-  };
-  const at = (mac: string) => seen().find((one) => one.mac === numberOf(mac));
-  const flaps = (mac: string): boolean => at(mac)?.flapAge !== undefined;
-  const limits = { limitMs: 60_000, state: () => readFileSync(lines(), "utf8").slice(-2000) };
+  const limits = { limitMs: 60_000, state: () => monitor.text.slice(-2000) };
 
   /** The VM speaks, and a station that is none of ours after it. */
   const speak = (mac: string, ours: string, times: number): Promise<void> =>
@@ -98,7 +80,7 @@ describe.skipIf(typeof parts === "string")(`a loop${typeof parts === "string" ? 
   it("that the spanning tree closes is no twin of a VM, when it is closed and when it opens the other way", async () => {
     await settled();
     await speak(THEIRS, OURS, 10);
-    await eventually("the station is seen", async () => at(THEIRS) !== undefined, limits);
+    await eventually("the station is seen", async () => monitor.at(THEIRS) !== undefined, limits);
     const first = (await state("wire0")) === "forwarding" ? "wire0" : "wire1";
     await node.ip("link", "set", first, "down");
     await speak(THEIRS, OURS, 10);
@@ -107,7 +89,7 @@ describe.skipIf(typeof parts === "string")(`a loop${typeof parts === "string" ? 
     await settled();
     await speak(THEIRS, OURS, 10);
     await speak(TWIN, TWIN, 4);
-    await eventually("the twin is found", async () => flaps(TWIN), limits);
-    expect([at(OURS), flaps(THEIRS)]).toEqual([undefined, false]);
+    await eventually("the twin is found", async () => monitor.flaps(TWIN), limits);
+    expect([monitor.at(OURS), monitor.flaps(THEIRS)]).toEqual([undefined, false]);
   });
 });

@@ -1,29 +1,24 @@
 /** What bridges learn at their uplinks, on a kernel that has VLAN links: this machine's may have no link that counts as an uplink. */
 
-import { readFileSync } from "node:fs";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { parseLinkEvent, type SeenStation } from "../../src/links/link-event.ts";
-import { pluginPath } from "../netns/cni-call.ts";
 import { frameFrom, sendInTurn } from "../netns/frames.ts";
 import { Testbed } from "../netns/testbed.ts";
 import { eventually } from "../support/eventually.ts";
 import { Guest } from "./guest.ts";
 import { guestPartsOrReason } from "./packages.ts";
+import { numberOf, StationMonitor } from "./station-monitor.ts";
 
 const [OURS, THEIRS, OTHER] = ["02:5d:1c:00:00:01", "02:5d:1c:00:00:02", "02:5d:1d:00:00:01"] as const;
-const numberOf = (mac: string): number => Number.parseInt(mac.replaceAll(":", ""), 16);
-const QUERY = JSON.stringify({ ranges: [[0x02_5d_1c_00_00_00, 0x02_5d_1c_ff_ff_ff]], seed: 1 });
 
 const parts = guestPartsOrReason();
 
 describe.skipIf(typeof parts === "string")(`stations${typeof parts === "string" ? `: ${parts}` : ""}`, () => {
   let guest: Guest;
   let testbed: Testbed;
-  let monitor: string;
 
   beforeAll(async () => {
     if (typeof parts === "string") return;
-    [guest, monitor] = await Promise.all([Guest.boot(parts), pluginPath("link-monitor")]);
+    guest = await Guest.boot(parts);
     testbed = await Testbed.create(guest);
   });
   afterAll(async () => {
@@ -47,21 +42,10 @@ describe.skipIf(typeof parts === "string")(`stations${typeof parts === "string" 
       ["vm", frameFrom(OURS)],
     ]);
 
-    const file = `${guest.shared}/stations`;
-    const script = `mkfifo "$0.in" && { ${monitor} --bridges < "$0.in" > "$0" & } && exec 3> "$0.in"
-      echo '${QUERY}' >&3
-      echo && exec cat`;
-    const holder = await guest.hold(node.enter(["env", `PATH=${guest.path}`, "sh", "-ec", script, file]));
-    const seen = (): readonly SeenStation[] => {
-      const events = readFileSync(file, "utf8").split("\n").map(parseLinkEvent);
-      const last = events.findLast((event) => event?.event === "stations");
-      return last?.event === "stations" ? last.stations : [];
-    };
-    await eventually("the dump has the station", async () => seen().length > 0, {
-      state: () => readFileSync(file, "utf8"),
-    });
+    await using monitor = await StationMonitor.start(guest, node, "node");
+    await eventually("the dump has the station", async () => monitor.seen().length > 0, { state: () => monitor.text });
     const theirs = { mac: numberOf(THEIRS), port, vlan: 5, age: expect.any(Number), flapAge: undefined };
-    expect(seen()).toEqual([theirs]);
+    expect(monitor.seen()).toEqual([theirs]);
 
     // The monitor does not know the first place: that was learned before.
     const bothSides = [0, 1, 2, 3].flatMap((): [string, string][] => [
@@ -69,10 +53,9 @@ describe.skipIf(typeof parts === "string")(`stations${typeof parts === "string" 
       ["out.7", frameFrom(OURS)],
     ]);
     await sendInTurn(node, bothSides);
-    await eventually("it flaps", async () => seen().length > 1, { limitMs: 30_000 });
-    expect(seen()).toEqual(
+    await eventually("it flaps", async () => monitor.seen().length > 1, { limitMs: 30_000 });
+    expect(monitor.seen()).toEqual(
       expect.arrayContaining([theirs, { ...theirs, mac: numberOf(OURS), flapAge: expect.any(Number) }]),
     );
-    await holder?.end();
   });
 });
