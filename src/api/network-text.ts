@@ -21,6 +21,21 @@ export function onSuchNodes(names: readonly string[], total: number): string {
   return names.length === 1 ? `on ${first}` : `on ${nodesOf(names.length, total)}, such as ${first}`;
 }
 
+interface BridgePlace {
+  readonly nodes: number;
+  readonly totalNodes: number;
+}
+
+/** `on 412 of 1,000 nodes`. */
+export const onNodes = ({ nodes, totalNodes }: BridgePlace): string => `on ${nodesOf(nodes, totalNodes)}`;
+
+/** What is wrong with a bridge, besides what `onNodes` says. */
+export const otherProblems = ({ nodes, problems }: { readonly nodes: number; readonly problems: readonly string[] }) =>
+  nodes === 0 ? [] : problems;
+
+/** Of who is on a network. */
+export const USE_STATES = { running: "runs", starting: "is starting", waiting: "waits for a node" } as const;
+
 interface Vlans {
   readonly vlan?: number;
   /** Ranges, such as `100-110,200`. */

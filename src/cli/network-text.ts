@@ -1,5 +1,4 @@
-import { nodesOf } from "../api/network-text.ts";
-import type { BridgeView, NetworkView } from "../mac-pool/inspection/rest/views.ts";
+import type { NetworkView } from "../mac-pool/inspection/rest/views.ts";
 import { counted } from "./findings-text.ts";
 import { withCommas } from "./quantities.ts";
 
@@ -28,10 +27,6 @@ export function cellText(cell: NetworkView["cells"][number] | undefined): string
   if (cell === undefined || (cell.verdict === "NoBridge" && cell.running === 0)) return "";
   return `${withCommas(cell.running)}${MARKS[cell.verdict]}`;
 }
-
-/** `on 412 of 1,000 nodes`. */
-export const onNodes = ({ nodes, totalNodes }: Pick<BridgeView, "nodes" | "totalNodes">): string =>
-  `on ${nodesOf(nodes, totalNodes)}`;
 
 /** `411 start, 1 can't`, of the nodes where a VM may land. */
 export function nodesText({ nodes }: Pick<NetworkView, "nodes">): string {

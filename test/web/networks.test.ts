@@ -1,9 +1,10 @@
 import { afterEach, describe, expect, it } from "vitest";
+import { onNodes } from "../../src/api/network-text.ts";
 import type { BridgeView, NetworkView, Verdict } from "../../src/mac-pool/inspection/rest/views.ts";
 import { addressOf } from "../../src/web/client.ts";
 import { bridgeGroups, nodeColumns } from "../../src/web/networks/bridge-groups.ts";
 import { NETWORK_COLUMNS, networkRow } from "../../src/web/networks/network-rows.ts";
-import { differences, mtuText, nodesText, presence, vlanText } from "../../src/web/networks/settings.ts";
+import { differences, mtuText, nodesText, vlanText } from "../../src/web/networks/settings.ts";
 import { signIn } from "../../src/web/session.ts";
 
 const NODES = { total: 3, withBridge: 0, works: 0, warning: 0, fails: 0, noBridge: 0, unknown: 0 };
@@ -126,8 +127,8 @@ describe("a row of a spreadsheet", () => {
 
 describe("settings of a bridge", () => {
   it("are where it is, and what is amiss on one node alone", () => {
-    expect(presence(bridge("br1", { nodes: 412, totalNodes: 1_000 }))).toBe("on 412 of 1,000 nodes");
-    expect(presence(bridge("br1", { nodes: 0 }))).toBe("on no node");
+    expect(onNodes(bridge("br1", { nodes: 412, totalNodes: 1_000 }))).toBe("on 412 of 1,000 nodes");
+    expect(onNodes(bridge("br1", { nodes: 0 }))).toBe("on no node");
     const on = { node: "a", mtu: 1500, vlanFiltering: false, uplink: "down", running: 0 } as const;
     const mixed = bridge("br1", { mtus: [1500, 9000], filtering: "mixed", uplink: "mixed" });
     expect(differences(mixed, on)).toBe("MTU 1500, filtering off, uplink down");

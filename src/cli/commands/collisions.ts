@@ -35,7 +35,8 @@ interface Row<T> {
   readonly party: T;
 }
 
-type Party = Omit<CollisionView["parties"][number], "kind"> & { readonly kind?: OwnerKind };
+/** Of an address: an object, or a station without a kind. */
+type User = Omit<CollisionView["parties"][number], "kind"> & { readonly kind?: OwnerKind };
 
 async function inCluster({ line, namespace: chosen, ask, terminal, nowMs }: CommandInput): Promise<CommandResult> {
   const namespace = await chosen();
@@ -47,7 +48,7 @@ async function inCluster({ line, namespace: chosen, ask, terminal, nowMs }: Comm
     const where = namespace === undefined ? "in the cluster" : `in namespace ${namespace}`;
     return { stdout: "", stderr: `No running object ${where} shares its address.`, exitCode };
   }
-  const columns: Column<Row<Party>>[] = [
+  const columns: Column<Row<User>>[] = [
     { header: "MAC", cell: ({ mac }) => mac },
     {
       header: "OWNER",
@@ -65,7 +66,7 @@ async function inCluster({ line, namespace: chosen, ask, terminal, nowMs }: Comm
     },
   ];
   const rows = list.items.flatMap(({ mac, parties, stations = [] }) =>
-    [...parties, ...stations.map(stationParty)].map((party: Party) => ({ mac, party })),
+    [...parties, ...stations.map(stationUser)].map((party: User) => ({ mac, party })),
   );
   const table = formatTable(columns, rows, tableOptions(line.options, terminal));
   const hidden = list.items
@@ -80,12 +81,12 @@ async function inCluster({ line, namespace: chosen, ask, terminal, nowMs }: Comm
   return { stdout: [table, "\n", ...sightings, ...hidden, ...advice].join(""), exitCode };
 }
 
-function ownerOf({ kind, namespace, name }: Party, kindText: (kind: OwnerKind) => string): string {
+function ownerOf({ kind, namespace, name }: User, kindText: (kind: OwnerKind) => string): string {
   return kind === undefined ? name : `${kindText(kind)}/${namespace}/${name}`;
 }
 
 /** A station has no interface and no network of ours: the table has its uplink, and its bridge with the VLAN. */
-function stationParty({ node, bridge, uplink, vlan }: StationView): Party {
+function stationUser({ node, bridge, uplink, vlan }: StationView): User {
   const network = vlan === undefined ? bridge : `${bridge} VLAN ${vlan}`;
   return { namespace: "", name: STATION, interface: uplink, network, node };
 }

@@ -1,4 +1,4 @@
-import { nodesOf, vlanText } from "../../api/network-text.ts";
+import { nodesOf, USE_STATES, vlanText } from "../../api/network-text.ts";
 import type { NetworkUserView, NetworkView } from "../../mac-pool/inspection/rest/views.ts";
 import type { CommandSpec } from "../command.ts";
 import { oneArgument, UsageError } from "../command-line.ts";
@@ -57,7 +57,6 @@ function describe(view: NetworkView, options: Parameters<typeof tableOptions>[0]
   return `Network ${namespace}/${name}\n${formatFields(fieldsOf(view))}${table}${others}${users}${wrong}`;
 }
 
-const STATES = { running: "runs", starting: "is starting", waiting: "waits for a node" } as const;
 const KINDS: Readonly<Record<NetworkUserView["kind"], string>> = {
   VirtualMachine: "VM",
   VirtualMachineInstance: "VMI",
@@ -73,7 +72,7 @@ function describeUsers(
   const shown = options.output === "wide" ? users : users.slice(0, MAX_USERS);
   const columns: Column<NetworkUserView>[] = [
     { header: "VM OR POD", cell: ({ kind, namespace, name }) => `${KINDS[kind]} ${namespace}/${name}`, cut: true },
-    { header: "STATE", cell: ({ state }) => STATES[state], cut: true },
+    { header: "STATE", cell: ({ state }) => USE_STATES[state], cut: true },
     { header: "NODE", cell: ({ node = "" }) => node, cut: true },
   ];
   const left = users.length - shown.length + moreUsers;

@@ -1,8 +1,8 @@
-import { vlanText } from "../../api/network-text.ts";
+import { onNodes, otherProblems, vlanText } from "../../api/network-text.ts";
 import type { BridgeView, NetworkView } from "../../mac-pool/inspection/rest/views.ts";
 import type { CommandSpec } from "../command.ts";
 import { type CommandLine, UsageError } from "../command-line.ts";
-import { cellText, LEGEND, nodesText, onNodes, problemText } from "../network-text.ts";
+import { cellText, LEGEND, nodesText, problemText } from "../network-text.ts";
 import { withCommas } from "../quantities.ts";
 import { type Column, formatTable, tableOptions } from "../table.ts";
 import { wrapped } from "../terminal.ts";
@@ -121,7 +121,7 @@ function bridgeText(bridge: BridgeView, isFolded: boolean): string {
 function wrongOf({ bridge, network }: Row, isFolded: boolean): string {
   if (bridge === undefined) return problemText(network, isFolded);
   // Its first cell says so.
-  return [...bridge.problems.filter((problem) => problem !== "on no node"), ...bridge.notes].join(", ");
+  return [...otherProblems(bridge), ...bridge.notes].join(", ");
 }
 
 /** Names of the nodes, where all of them fit. */

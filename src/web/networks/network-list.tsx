@@ -1,8 +1,9 @@
+import { onNodes, otherProblems } from "../../api/network-text.ts";
 import { counted } from "../text.ts";
 import type { BridgeGroup } from "./bridge-groups.ts";
 import { NetworkLink } from "./network-link.tsx";
 import { BridgeExceptions, NodesSummary } from "./nodes-summary.tsx";
-import { filteringText, mtuText, presence, problemsOf, vlanText } from "./settings.ts";
+import { filteringText, mtuText, vlanText } from "./settings.ts";
 import { WhatIsWrong } from "./what-is-wrong.tsx";
 
 /** What the table shows, for a narrow screen. */
@@ -12,7 +13,7 @@ export function NetworkList({ groups }: { readonly groups: readonly BridgeGroup[
       {groups.map(({ name, bridge, networks }) => (
         <li key={name ?? ""} class={bridge?.problems.length ? "card warn" : "card"}>
           <h2>
-            {name ?? "Without a bridge"} {bridge !== undefined && <small>{presence(bridge)}</small>}
+            {name ?? "Without a bridge"} {bridge !== undefined && <small>{onNodes(bridge)}</small>}
           </h2>
           {bridge !== undefined && (
             <p class="quiet">
@@ -27,7 +28,7 @@ export function NetworkList({ groups }: { readonly groups: readonly BridgeGroup[
             </p>
           )}
           {bridge !== undefined && <BridgeExceptions bridge={bridge} />}
-          {(bridge === undefined ? [] : problemsOf(bridge)).map((problem) => (
+          {(bridge === undefined ? [] : otherProblems(bridge)).map((problem) => (
             <p key={problem} class="warn">
               {problem}
             </p>

@@ -1,11 +1,12 @@
 import { Fragment } from "preact";
+import { onNodes, otherProblems } from "../../api/network-text.ts";
 import type { BridgeView, NetworkView } from "../../mac-pool/inspection/rest/views.ts";
 import { ScrollRegion } from "../parts/scroll-region.tsx";
 import { count, counted } from "../text.ts";
 import type { BridgeGroup } from "./bridge-groups.ts";
 import { NetworkLink } from "./network-link.tsx";
 import { BridgeExceptions, NodesSummary } from "./nodes-summary.tsx";
-import { differences, filteringText, mtuText, presence, problemsOf, VERDICTS, vlanText } from "./settings.ts";
+import { differences, filteringText, mtuText, VERDICTS, vlanText } from "./settings.ts";
 import { WhatIsWrong } from "./what-is-wrong.tsx";
 
 /** Of more nodes the names stand upright. */
@@ -97,7 +98,7 @@ function BridgeRow({ group: { name, bridge }, nodes, hasRoom }: BridgeRowProps) 
   return (
     <tr class="bridge">
       <th scope="rowgroup">
-        {name ?? "Without a bridge"} {bridge !== undefined && <small>{presence(bridge)}</small>}
+        {name ?? "Without a bridge"} {bridge !== undefined && <small>{onNodes(bridge)}</small>}
       </th>
       <td>{bridge && filteringText(bridge)}</td>
       <td>{bridge?.mtus.join(", ")}</td>
@@ -113,7 +114,7 @@ function BridgeRow({ group: { name, bridge }, nodes, hasRoom }: BridgeRowProps) 
         <BridgeCell key={node} bridge={bridge} node={node} hasRoom={hasRoom} />
       ))}
       <td>
-        {bridge !== undefined && <p class="warn">{problemsOf(bridge).join("; ")}</p>}
+        {bridge !== undefined && <p class="warn">{otherProblems(bridge).join("; ")}</p>}
         {bridge?.notes.map((note) => (
           <p key={note}>{note}</p>
         ))}

@@ -27,12 +27,6 @@ export function mtuText({ bridge, mtu }: NetworkView): string {
   return `${mtu ?? "≤\u00a01500"}`;
 }
 
-/** `on 412 of 1,000 nodes` */
-export const presence = ({ nodes, totalNodes }: BridgeView): string => `on ${nodesOf(nodes, totalNodes)}`;
-
-/** What is wrong with it, besides what `presence` says. */
-export const problemsOf = ({ nodes, problems }: BridgeView): readonly string[] => (nodes === 0 ? [] : problems);
-
 export const filteringText = ({ filtering }: BridgeView): string =>
   filtering === undefined ? "" : `filtering ${filtering}`;
 

@@ -1,11 +1,11 @@
-import type { ComponentChildren } from "preact";
-import { nodesOf } from "../../api/network-text.ts";
+import { nodesOf, USE_STATES } from "../../api/network-text.ts";
 import type { NetworkView as Network, NetworkUserView } from "../../mac-pool/inspection/rest/views.ts";
 import { route } from "../navigation.ts";
 import { NodesSummary } from "../networks/nodes-summary.tsx";
 import { mtuText, VERDICTS, vlanText } from "../networks/settings.ts";
 import { CopyButton } from "../parts/copy-button.tsx";
 import { Empty } from "../parts/empty.tsx";
+import { Fact } from "../parts/fact.tsx";
 import { OwnerLink } from "../parts/owner-link.tsx";
 import { Portion } from "../parts/portion.tsx";
 import { ProblemNotice } from "../parts/problem-notice.tsx";
@@ -68,15 +68,6 @@ function Settings({ network }: { readonly network: Network }) {
   );
 }
 
-function Fact({ name, children }: { readonly name: string; readonly children: ComponentChildren }) {
-  return (
-    <div>
-      <dt>{name}</dt>
-      <dd>{children}</dd>
-    </div>
-  );
-}
-
 function Findings({ network: { findings } }: { readonly network: Network }) {
   return (
     <ul class="cards">
@@ -94,8 +85,6 @@ function Findings({ network: { findings } }: { readonly network: Network }) {
     </ul>
   );
 }
-
-const STATES = { running: "runs", starting: "is starting", waiting: "waits for a node" } as const;
 
 function Users({ network }: { readonly network: Network }) {
   const { users = [], moreUsers = 0, running, starting, pending, pods } = network;
@@ -138,7 +127,7 @@ function UserTable({ users }: { readonly users: readonly NetworkUserView[] }) {
               <th scope="row">
                 <OwnerLink owner={user} />
               </th>
-              <td class={user.state === "waiting" ? "bad" : undefined}>{STATES[user.state]}</td>
+              <td class={user.state === "waiting" ? "bad" : undefined}>{USE_STATES[user.state]}</td>
               <td>{user.node}</td>
             </tr>
           ))}

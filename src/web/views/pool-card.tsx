@@ -1,6 +1,6 @@
-import type { ComponentChildren } from "preact";
 import { describeStations } from "../../api/host-interfaces.ts";
 import type { PoolView } from "../../mac-pool/inspection/rest/views.ts";
+import { Fact } from "../parts/fact.tsx";
 import { UsageBar } from "../parts/usage-bar.tsx";
 import { linkTo } from "../route.ts";
 import { count, counted, duration, fullness } from "../text.ts";
@@ -70,15 +70,6 @@ export function PoolCard({ pool }: { readonly pool: PoolView }) {
         {exclusions.length > 0 && <Fact name="Never given out">{exclusions.join(", ")}</Fact>}
       </dl>
     </article>
-  );
-}
-
-function Fact({ name, children }: { readonly name: string; readonly children: ComponentChildren }) {
-  return (
-    <div>
-      <dt>{name}</dt>
-      <dd>{children}</dd>
-    </div>
   );
 }
 
