@@ -3,7 +3,7 @@ import { PRODUCT_VERSION } from "../api/names.ts";
 import { ApiCaller } from "../kube/client/api-caller.ts";
 import { KubeClient } from "../kube/client/client.ts";
 import { withQuery } from "../kube/client/paths.ts";
-import { type Credentials, type TlsMaterial, userCredentials } from "../kube/credentials/credentials.ts";
+import { type Credentials, madeOfTls, userCredentials } from "../kube/credentials/credentials.ts";
 import { ObjectBackend } from "./backends/object-backend.ts";
 import { NeedsService, type PoolBackend, ServiceUnavailable } from "./backends/pool-backend.ts";
 import { PoolObjects } from "./backends/pool-objects.ts";
@@ -161,15 +161,10 @@ async function credentialsOf(
 
 /** As kubectl's `--token`: in place of every other credential of the user. */
 function withToken(own: Credentials, token: string): Credentials {
-  let from: TlsMaterial = {};
-  let without: TlsMaterial = {};
+  const tlsOf = madeOfTls(({ cert: _cert, key: _key, passphrase: _passphrase, ...rest }) => rest);
   const current = async () => {
     const { tls, headers } = await own.current();
-    if (tls !== from) {
-      const { cert: _cert, key: _key, passphrase: _passphrase, ...rest } = tls;
-      [from, without] = [tls, rest];
-    }
-    return { tls: without, headers: { ...headers, authorization: `Bearer ${token}` } };
+    return { tls: tlsOf(tls), headers: { ...headers, authorization: `Bearer ${token}` } };
   };
   return { ...own, current };
 }

@@ -5,10 +5,11 @@
 import type { Agent } from "node:http";
 import { MAC_POOL_INSPECTION_PORT, MAC_POOL_SELECTOR, MAC_POOL_SERVICE } from "../../api/names.ts";
 import { ApiError } from "../../kube/client/api-error.ts";
+import { labelSelectorOf } from "../../kube/client/call-options.ts";
 import type { KubeClient } from "../../kube/client/client.ts";
 import { forwardPort } from "../../kube/client/port-forward.ts";
 import { RESOURCES } from "../../kube/client/resource.ts";
-import type { Credentials, TlsMaterial } from "../../kube/credentials/credentials.ts";
+import { type Credentials, madeOfTls } from "../../kube/credentials/credentials.ts";
 import { overSockets } from "../../kube/credentials/tunnel.ts";
 import { ServiceUnavailable } from "./pool-backend.ts";
 import type { PoolPlace } from "./pool-service.ts";
@@ -16,19 +17,12 @@ import type { PoolPlace } from "./pool-service.ts";
 /** The user's client certificate, for the replica that is Ready when a connection is made. Its certificate is the webhook's. */
 export function certificateForReplica(own: Credentials, client: KubeClient, place: PoolPlace): Credentials {
   const { namespace, ca } = place;
-  let from: TlsMaterial = {};
-  let forReplica: TlsMaterial = {};
-  const current = async () => {
-    const { tls } = await own.current();
-    if (tls !== from) {
-      const { ca: _ca, servername: _servername, ...material } = tls;
-      [from, forReplica] = [
-        tls,
-        { ...material, ...(ca === undefined ? {} : { ca }), rejectUnauthorized: ca !== undefined },
-      ];
-    }
-    return { tls: forReplica, headers: {} };
-  };
+  const tlsOf = madeOfTls(({ ca: _ca, servername: _servername, ...material }) => ({
+    ...material,
+    ...(ca === undefined ? {} : { ca }),
+    rejectUnauthorized: ca !== undefined,
+  }));
+  const current = async () => ({ tls: tlsOf((await own.current()).tls), headers: {} });
   const proxied = (agent: Agent): Agent =>
     overSockets(agent, async ({ port }, ended) => {
       const pod = await readyReplica(client, namespace);
@@ -44,9 +38,7 @@ export function certificateForReplica(own: Credentials, client: KubeClient, plac
 
 /** Name of its pod. */
 async function readyReplica(client: KubeClient, namespace: string): Promise<string> {
-  const labelSelector = Object.entries(MAC_POOL_SELECTOR)
-    .map(([key, value]) => `${key}=${value}`)
-    .join(",");
+  const labelSelector = labelSelectorOf(MAC_POOL_SELECTOR);
   try {
     const { items } = await client.list(RESOURCES.pods, { namespace, labelSelector });
     const ready = items.find(

@@ -80,3 +80,10 @@ export function writeQuery(options: WriteOptions): Query {
   const { fieldManager, fieldValidation } = options;
   return { dryRun: options.dryRun ? "All" : undefined, fieldManager, fieldValidation };
 }
+
+/** `app=web,tier=front`: objects that have all of the labels. */
+export function labelSelectorOf(labels: Readonly<Record<string, string>>): string {
+  return Object.entries(labels)
+    .map(([key, value]) => `${key}=${value}`)
+    .join(",");
+}

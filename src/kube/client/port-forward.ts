@@ -1,14 +1,10 @@
-import type { Agent, IncomingMessage } from "node:http";
+import type { IncomingMessage } from "node:http";
 import { Duplex } from "node:stream";
 import { text } from "node:stream/consumers";
 import { WebSocket } from "ws";
 import type { Credentials } from "../credentials/credentials.ts";
 import { apiErrorFrom } from "./api-error.ts";
-import { CONNECT_TIMEOUT_MS, ofTls } from "./transport.ts";
-
-/** Not by `import`, for the reason in `../server/guarded-server.ts`. */
-const http = process.getBuiltinModule("node:http");
-const https = process.getBuiltinModule("node:https");
+import { agentFor, CONNECT_TIMEOUT_MS } from "./transport.ts";
 
 export interface PodPort {
   readonly namespace: string;
@@ -31,12 +27,10 @@ const FAULT = 1;
 export async function forwardPort(credentials: Credentials, target: PodPort, signal?: AbortSignal): Promise<Duplex> {
   signal?.throwIfAborted();
   const { tls, headers, repeated } = await credentials.current();
-  const direct = credentials.server.startsWith("https:") ? new https.Agent(ofTls(tls)) : new http.Agent();
-  const agent: Agent = credentials.proxied?.(direct, tls) ?? direct;
   const [namespace, pod] = [target.namespace, target.pod].map(encodeURIComponent);
   const path = `/api/v1/namespaces/${namespace}/pods/${pod}/portforward?ports=${target.port}`;
   const socket = new WebSocket(`${credentials.server.replace(/^http/, "ws")}${path}`, PROTOCOL, {
-    agent,
+    agent: agentFor(credentials, tls),
     headers: { ...headers, ...repeated } as Record<string, string>,
     handshakeTimeout: CONNECT_TIMEOUT_MS,
     maxPayload: MAX_FRAME_BYTES,

@@ -1,4 +1,4 @@
-import type { Agent, ClientRequest, RequestOptions } from "node:http";
+import type { Agent, AgentOptions, ClientRequest, RequestOptions } from "node:http";
 import { type ConnectionOptions, createSecureContext } from "node:tls";
 import type { Credentials, TlsMaterial } from "../credentials/credentials.ts";
 import { ConnectionError } from "./api-error.ts";
@@ -105,8 +105,7 @@ export class Transport {
         keepAliveMsecs: TCP_KEEP_ALIVE_DELAY_MS,
         timeout: KEEP_ALIVE_MS,
       };
-      const direct = this.#isTls ? new https.Agent({ ...options, ...ofTls(tls) }) : new http.Agent(options);
-      this.#connections = { tls, agent: this.#credentials.proxied?.(direct, tls) ?? direct };
+      this.#connections = { tls, agent: agentFor(this.#credentials, tls, options) };
     }
     return this.#connections.agent;
   }
@@ -116,6 +115,13 @@ export class Transport {
   }
 }
 
+/** Of connections to the server of the credentials, through their proxy if they have one. */
+export function agentFor(credentials: Credentials, tls: TlsMaterial, options: AgentOptions = {}): Agent {
+  const isTls = new URL(credentials.server).protocol === "https:";
+  const direct = isTls ? new https.Agent({ ...options, ...ofTls(tls) }) : new http.Agent(options);
+  return credentials.proxied?.(direct, tls) ?? direct;
+}
+
 /** Requests under way, watches included, end in their own time on the old connections. */
 function retire(agent: Agent): void {
   agent.maxFreeSockets = 0;
@@ -123,7 +129,7 @@ function retire(agent: Agent): void {
 }
 
 /** With one context for all connections. Node would make one for each of them, with certificates of its own. */
-export function ofTls({ servername, rejectUnauthorized, ...material }: TlsMaterial): SecureOptions {
+function ofTls({ servername, rejectUnauthorized, ...material }: TlsMaterial): SecureOptions {
   return {
     ...(servername === undefined ? {} : { servername }),
     ...(rejectUnauthorized === undefined ? {} : { rejectUnauthorized }),

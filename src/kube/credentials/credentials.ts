@@ -44,6 +44,16 @@ export interface TlsMaterial {
   readonly rejectUnauthorized?: boolean;
 }
 
+/** What is made of TLS material: the same object until the material changes, as `Credentials.current` promises. */
+export function madeOfTls(make: (tls: TlsMaterial) => TlsMaterial): (tls: TlsMaterial) => TlsMaterial {
+  let from: TlsMaterial | undefined;
+  let made: TlsMaterial = {};
+  return (tls) => {
+    if (tls !== from) [from, made] = [tls, make(tls)];
+    return made;
+  };
+}
+
 /** Kubelet renews projected tokens in place; the old one stays valid for at least some minutes. */
 export const RELOAD_INTERVAL_MS = 60_000;
 

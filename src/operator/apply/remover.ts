@@ -5,6 +5,7 @@
 
 import { isForbidden, isNotFound } from "../../kube/client/api-error.ts";
 import type { Pod } from "../../kube/client/built-in-kinds.ts";
+import { labelSelectorOf } from "../../kube/client/call-options.ts";
 import type { KubeClient } from "../../kube/client/client.ts";
 import { RESOURCES } from "../../kube/client/resource.ts";
 import type { Clock } from "../../kube/clock.ts";
@@ -117,9 +118,7 @@ export class Remover {
     selector: Readonly<Record<string, string>>,
     signal: AbortSignal,
   ): Promise<string | undefined> {
-    const labelSelector = Object.entries(selector)
-      .map(([key, value]) => `${key}=${value}`)
-      .join(",");
+    const labelSelector = labelSelectorOf(selector);
     const { items } = await this.#client.list(RESOURCES.pods, { namespace: entry.namespace, labelSelector, signal });
     const left = items.filter((pod) => isStopping(pod, entry) && !this.#isStuck(pod));
     if (left.length === 0) return undefined;

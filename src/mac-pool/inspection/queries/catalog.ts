@@ -1,6 +1,5 @@
 import { MAX_MAC, type Mac, macOfClaimName } from "../../../api/mac.ts";
 import type { ClaimOwner, MACClaim, ShownPhase } from "../../../api/mac-claim.ts";
-import type { NodeMACs } from "../../../api/node-macs.ts";
 import { flappingMacs } from "../../../api/seen-elsewhere.ts";
 import type { KubeObject } from "../../../kube/client/resource.ts";
 import type { Clock } from "../../../kube/clock.ts";
@@ -9,6 +8,7 @@ import { statusOf } from "../../claims/claim.ts";
 import { mayBe, type ObjectReference } from "../../claims/owner.ts";
 import type { Caches } from "../../cluster/caches.ts";
 import { BY_FLAPPING, BY_RUNNING } from "../../cluster/informers.ts";
+import { onEach } from "../../controllers/following.ts";
 import { macsOfRunningInstance, macsOfRunningPod } from "../../objects/running.ts";
 import { AddressOrder } from "./address-order.ts";
 import { Rates } from "./fill-rate.ts";
@@ -63,16 +63,11 @@ export class Catalog {
     caches.pools.on({ delete: ({ metadata }) => this.rates.forget(metadata.name ?? "") });
     this.#follow(caches.instances, macsOfRunningInstance);
     this.#follow(caches.pods, macsOfRunningPod);
-    const compare = (report: NodeMACs): void => {
+    onEach(caches.nodeMacs, (report) => {
       for (const mac of flappingMacs(report)) {
         if (caches.nodeMacs.byIndex(BY_FLAPPING, mac).length > 0) this.#flapping.add(mac);
         else this.#flapping.delete(mac);
       }
-    };
-    caches.nodeMacs.on({
-      add: compare,
-      update: (report, old) => [report, old].forEach(compare),
-      delete: compare,
     });
     const changed = (): void => {
       this.#revision += 1;

@@ -1,5 +1,6 @@
 import { MAC_POOL_INSPECTION_PORT_NAME, MAC_POOL_SELECTOR } from "../../../api/names.ts";
 import type { Pod } from "../../../kube/client/built-in-kinds.ts";
+import { labelSelectorOf } from "../../../kube/client/call-options.ts";
 import type { KubeClient } from "../../../kube/client/client.ts";
 import { RESOURCES } from "../../../kube/client/resource.ts";
 import type { Clock } from "../../../kube/clock.ts";
@@ -7,9 +8,7 @@ import type { Log } from "../../../kube/log.ts";
 import { AnswerCache } from "./ttl-cache.ts";
 import type { ConsistencyView } from "./views.ts";
 
-const SELECTOR = Object.entries(MAC_POOL_SELECTOR)
-  .map(([key, value]) => `${key}=${value}`)
-  .join(",");
+const SELECTOR = labelSelectorOf(MAC_POOL_SELECTOR);
 /** More replicas than anybody runs; each is a call for every question that needs all of them. */
 const MAX_REPLICAS = 8;
 const KEPT_MS = 2_000;
