@@ -12,7 +12,9 @@ export interface Reference {
   readonly digest: string | undefined;
 }
 
-const REFERENCE = /^([^/]+)\/([a-z0-9]+(?:[._/-]+[a-z0-9]+)*)(?::(\w[\w.-]{0,127}))?(?:@(sha256:[0-9a-f]{64}))?$/;
+const REGISTRY = "[A-Za-z0-9]+(?:[.-]+[A-Za-z0-9]+)*(?::[0-9]{1,5})?";
+const REPOSITORY = "[a-z0-9]+(?:(?:[./]|__?|-+)[a-z0-9]+)*";
+const REFERENCE = new RegExp(`^(${REGISTRY})/(${REPOSITORY})(?::(\\w[\\w.-]{0,127}))?(?:@(sha256:[0-9a-f]{64}))?$`);
 
 /** Without a host a runtime would ask a public registry, where the name may be somebody else's. */
 export function parseReference(text: string): Reference {

@@ -52,9 +52,10 @@ export type ComponentImage = keyof typeof PUBLISHED_IMAGES;
 export const COMPONENT_IMAGES = Object.keys(PUBLISHED_IMAGES) as ComponentImage[];
 export type ComponentImages = Readonly<Record<ComponentImage, string>>;
 
+const LABEL = "[a-z0-9]([a-z0-9-]*[a-z0-9])?";
+const PORT = "([1-9][0-9]{0,3}|[1-5][0-9]{4}|6[0-4][0-9]{3}|65[0-4][0-9]{2}|655[0-2][0-9]|6553[0-5])";
 /** A registry, and a path in it. Runtimes take a first part without dot and port for a name in a public registry. */
-export const IMAGE_MIRROR_PATTERN =
-  "^(localhost|[a-z0-9-]+([.][a-z0-9-]+)+|[a-z0-9.-]+:[0-9]{1,5})(/[a-z0-9]+([._-]+[a-z0-9]+)*)*$";
+export const IMAGE_MIRROR_PATTERN = `^(localhost|${LABEL}([.]${LABEL})+|${LABEL}([.]${LABEL})*:${PORT})(/[a-z0-9]+(([.]|__?|-+)[a-z0-9]+)*)*$`;
 export const IMAGE_MIRROR_TEXT =
   "a mirror is HOST:PORT/PATH, such as registry.example.com/mirror, without https://, tag or slash at the end";
 

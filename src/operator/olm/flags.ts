@@ -68,7 +68,7 @@ export function readFlags(args: readonly string[]): CsvFlags {
     return typeof value === "string" && value !== "" ? value : undefined;
   };
   const image = [
-    text("container-prefix") ?? IMAGE_REPOSITORY.slice(0, IMAGE_REPOSITORY.lastIndexOf("/")),
+    text("container-prefix")?.replace(/\/+$/, "") ?? IMAGE_REPOSITORY.slice(0, IMAGE_REPOSITORY.lastIndexOf("/")),
     `${text("image-name") ?? IMAGE_REPOSITORY.slice(IMAGE_REPOSITORY.lastIndexOf("/") + 1)}:${
       text("container-tag") ?? DEFAULT_IMAGE.slice(IMAGE_REPOSITORY.length + 1)
     }`,

@@ -14,12 +14,12 @@ describe("a reference to an image", () => {
     expect(parseReference(text)).toEqual(reference);
   });
 
-  it.each(["name", "name:tag", "registry.test/UPPER:1", "registry.test/n@sha256:ab", "registry.test/", ""])(
-    "%j is not one",
-    (text) => {
-      expect(() => parseReference(text)).toThrow("is not the name of an image");
-    },
-  );
+  it.each([
+    ...["name", "name:tag", "registry.test/UPPER:1", "registry.test/n@sha256:ab", "registry.test/", ""],
+    ...["reg io.x/foo:1", "reg.io:abc/foo:1", "reg.io:/foo:1", "reg.io//foo:1", "reg.io/a..b:1"],
+  ])("%j is not one", (text) => {
+    expect(() => parseReference(text)).toThrow("is not the name of an image");
+  });
 
   it("is refused without a registry's host: a public one would be asked", () => {
     expect(() => parseReference("owner/name:1")).toThrow("names no registry");

@@ -21,10 +21,10 @@ describe("the images of other projects", () => {
     expect(componentImages(componentImages(), MIRROR)).toEqual(componentImages({}, MIRROR));
   });
 
-  it.each(["registry.example.com", "registry.example.com/a/b_c", "localhost", "localhost:5000/m", "10.0.0.1:5000/m"])(
-    "can be mirrored at %s",
-    (prefix) => expect(prefix).toMatch(new RegExp(IMAGE_MIRROR_PATTERN)),
-  );
+  it.each([
+    ...["registry.example.com", "registry.example.com/a/b_c", "localhost", "localhost:5000/m", "10.0.0.1:5000/m"],
+    ...["registry:65535", "a--b.example.com:1/a__b/c--d.e"],
+  ])("can be mirrored at %s", (prefix) => expect(prefix).toMatch(new RegExp(IMAGE_MIRROR_PATTERN)));
 
   it.each([
     "https://registry.example.com",
@@ -36,6 +36,8 @@ describe("the images of other projects", () => {
     "a registry.example.com",
     "mirror",
     "mirror/images",
+    ...["registry.example.com/a..b", "registry.example.com/a___b", "registry..example.com", "-a.example.com"],
+    ...["registry.example.com:99999", "registry.example.com:65536", "localhost:0", "localhost:05000/m"],
     "",
   ])("can't be mirrored at %j", (prefix) => expect(prefix).not.toMatch(new RegExp(IMAGE_MIRROR_PATTERN)));
 });

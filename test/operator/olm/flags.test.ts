@@ -46,6 +46,11 @@ describe("the flags of csv-generator", () => {
     expect(readFlags(["--version-replaces=", "--container-prefix", "", "--namespace="])).toMatchObject(own);
   });
 
+  it("may have a slash at the end of the prefix", () => {
+    const flags = readFlags(["--container-prefix=quay.io/kubevirt/", "--image-name=addons", "--container-tag=v1"]);
+    expect(flags.image).toBe("quay.io/kubevirt/addons:v1");
+  });
+
   it("may name an image for each component", () => {
     const flags = readFlags([
       "--multus-image=registry.test/multus:1",
