@@ -129,6 +129,9 @@ describe("the components of other projects on a real API server, with the rights
     const change = { linuxBridge: { cniBinDir: "/var/lib/cni/bin" } };
     await cluster.until(async () => (await dryRun(change)).includes(WARNING));
     expect(await dryRun({ linuxBridge: { nadLint: "Off" } })).not.toContain(WARNING);
+    for (const same of ["", "/opt/cni/bin"]) {
+      expect(await dryRun({ linuxBridge: { cniBinDir: same } })).not.toContain(WARNING);
+    }
     expect(await dryRun({ ...change, multus: null })).not.toContain(WARNING);
     await cluster.applyConfig({});
     await cluster.rollOutUntilAvailable();

@@ -74,15 +74,16 @@ function objects(input: RenderInput): KubeObject[] {
         rules: [...ATTACHING_RIGHTS, READ_CONFIG],
       },
     }),
-    ...changeOfDirectory(),
+    ...changeOfDirectory(input.facts.layout.cniBinDir),
     configMap,
     daemonSet(input, configMap, path),
   ];
 }
 
-/** Says what the change costs before it is made: kubectl shows it, also for `--dry-run=server`. */
-function changeOfDirectory(): KubeObject[] {
-  const directory = (object: string): string => `${object}.?spec.?linuxBridge.?cniBinDir.orValue('')`;
+/** Says what the change costs before it is made: kubectl shows it, also for `--dry-run=server`. `usual`: where none is named. */
+function changeOfDirectory(usual: string): KubeObject[] {
+  const directory = (object: string): string =>
+    `[${object}.?spec.?linuxBridge.?cniBinDir.orValue('')].map(named, named == '' ? '${usual}' : named)`;
   const { group, version, plural } = NETWORK_ADDONS_CONFIGS;
   return warningPolicy({
     name: `${NAME}-cni-bin-dir`,
