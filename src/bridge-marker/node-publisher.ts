@@ -14,6 +14,8 @@ import type { NodeLinks } from "./node-links.ts";
 
 /** A storm of link events causes at most one patch in this time. */
 export const MIN_PATCH_INTERVAL_MS = 200;
+/** One object is cheap to list: after each watch that breaks, because etcd may have been restored before the next one begins. */
+const NODE_RULES = { maxWatchFailures: 1 };
 /** Waits after patches that failed. Whatever happens meanwhile is in the next one. */
 const RETRY: Backoff = { baseMs: 500, maxMs: 30_000 };
 
@@ -76,6 +78,7 @@ export class NodePublisher {
       resource: RESOURCES.nodes,
       fieldSelector: `metadata.name=${nodeName}`,
       transform: slimNode,
+      rules: NODE_RULES,
       log,
       metrics,
       clock: this.#clock,
