@@ -58,7 +58,7 @@ describe("what the API server and other replicas are asked for readers", () => {
   it("is forgotten when nobody may be told it any more", async () => {
     const { clock, replicas } = fixtureOf(() => new Array(MEGABYTE / 8).fill(0));
     const before = heldBytes();
-    for (let at = 0; at < 100; at++) await replicas.ask(`/asked?scope=${at}`);
+    for (let at = 0; at < 200; at++) await replicas.ask(`/asked?scope=${at}`);
     expect(heldBytes() - before).toBeGreaterThan(50 * MEGABYTE);
     await clock.advance(KEPT_MS);
     expect(heldBytes() - before).toBeLessThan(10 * MEGABYTE);
