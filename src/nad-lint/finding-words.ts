@@ -8,6 +8,7 @@ const WORDS: Readonly<Record<FindingCode, string>> = {
   "address-refused": "the kernel refuses an address",
   "route-refused": "the kernel refuses a route",
   "resource-differs": "its resource is not that of its bridge",
+  "mac-in-network": "it gives its pods one MAC address",
   "vlan-in-trunk": "its VLAN is in its trunk too",
   "key-ignored": "a key is ignored",
   "ipam-without-addresses": "its IPAM has no addresses",

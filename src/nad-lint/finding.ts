@@ -1,7 +1,7 @@
 /**
  * The lint of NetworkAttachmentDefinitions, for the plugins `bridge` and `tuning`: what will happen to pods of a network, and
  * what to write instead. A library of pure functions on text, for the admission webhook and `kubectl macpool lint`. It reads
- * configurations with the plugins' own parser, so that it can't disagree with an ADD.
+ * configurations with the plugins' own parser, so that it can't disagree with an ADD. Of other plugins it reads MAC addresses only.
  */
 
 /**
@@ -18,6 +18,7 @@ const SEVERITIES = {
   "address-refused": "error",
   "route-refused": "error",
   "resource-differs": "error",
+  "mac-in-network": "error",
   "vlan-in-trunk": "error",
   "key-ignored": "error",
   "ipam-without-addresses": "warning",

@@ -2,6 +2,7 @@ import type { BridgeConfig } from "../../cni-plugins/bridge/config.ts";
 import { newInterfaceNameFault } from "../../cni-plugins/cni/identifier.ts";
 import { checkBridge, LOOPBACK } from "./bridge-checks.ts";
 import { type Finding, finding, worstFirst } from "./finding.ts";
+import { checkMacs } from "./mac-checks.ts";
 import { readNetworkConfig } from "./network-config.ts";
 import { type BridgeOnNode, checkNodes, checkTunedMtu } from "./node-checks.ts";
 import { pluginOf, type ReadPlugin, readPlugin } from "./plugin-checks.ts";
@@ -40,9 +41,13 @@ export function lintNetwork(network: Network, cluster: ClusterFacts = {}): Findi
   let seen = false;
   for (const call of config.calls) {
     const plugin = pluginOf(call);
-    if (plugin === undefined) continue;
+    if (plugin === undefined) {
+      findings.push(...checkMacs(call));
+      continue;
+    }
     const read = readPlugin(call, plugin);
     findings.push(...read.findings);
+    if (read.bridge !== undefined || read.tuning !== undefined) findings.push(...checkMacs(call));
     if (made !== undefined && read.tuning?.mtu !== undefined) {
       findings.push(...checkTunedMtu(made, read.tuning.mtu, cluster.bridgesOn?.(made.bridge), call.place));
     }

@@ -55,6 +55,19 @@ describe("the webhook of NetworkAttachmentDefinitions", () => {
     expect(review(request(nad(GOOD)), "Enforce")).toEqual({ allowed: true, warnings: [] });
   });
 
+  it("refuses a network that gives its pods an address, also one of another plugin", () => {
+    const given = { ...GOOD, args: { cni: { mac: "02:5d:1c:00:00:01" } } };
+    const macvlan = { type: "macvlan", master: "eth1", mac: "02:5d:1c:00:00:01" };
+    for (const [config, key] of [
+      [given, "args.cni.mac"],
+      [macvlan, "mac"],
+    ] as const) {
+      const answer = review(request(nad(config), nad(GOOD)), "Enforce");
+      expect(answer).toMatchObject({ allowed: false, message: expect.stringContaining(`"${key}" gives pods of this`) });
+      expect(review(request(nad(config)))).toMatchObject({ allowed: true, warnings: [expect.anything()] });
+    }
+  });
+
   it("refuses nothing for what the cluster lacks today", () => {
     const known = { nodesWith: () => ({ count: 0, total: 2 }), sameSegment: () => "network team/other" };
     const answer = review(request(nad(GOOD)), "Enforce", known);

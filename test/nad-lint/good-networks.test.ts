@@ -50,7 +50,8 @@ describe("the lint", () => {
         const bridge = Object.entries(config).find(([key]) => key.toLowerCase() === "bridge")?.[1] ?? "cni0";
         const annotations = { [NAD_RESOURCE_NAME_ANNOTATION]: `bridge.network.kubevirt.io/${bridge}` };
         const findings = findingsIn({ metadata: { name: "net", annotations }, spec: { config: text } });
-        const codes = findings.map(({ code }) => code);
+        // The generator gives networks an address on purpose.
+        const codes = findings.map(({ code }) => code).filter((code) => code !== "mac-in-network");
         if (spoiled !== undefined || codes.includes("plugin-refuses")) continue;
         // The IPAM plugins refuse several addresses of a family then, which the generator makes on purpose.
         if (codes.includes("ipam-refuses") && ONE_ADDRESS_VERSIONS.includes(config.cniVersion)) continue;

@@ -38,6 +38,9 @@ const FAILS: ReadonlySet<FindingCode> = new Set([
   "resource-differs",
 ]);
 
+/** With these, pods start and lose frames. */
+const MISLEADS: ReadonlySet<FindingCode> = new Set(["mac-in-network", "vlan-in-trunk"]);
+
 /** Of a network that nobody looks at. */
 export const UNKNOWN: JudgedNetwork = { findings: [], byGroup: [], elsewhere: "Unknown" };
 
@@ -67,7 +70,7 @@ export function judgeNetwork(
   });
   if (findings.some(({ code }) => FAILS.has(code))) return everywhere("Fails");
   if (bridge === undefined) return everywhere("Unknown");
-  const isMistaken = findings.some(({ code }) => code === "vlan-in-trunk");
+  const isMistaken = findings.some(({ code }) => MISLEADS.has(code));
   return {
     findings,
     byGroup: groups.map((group) => {
