@@ -1,3 +1,4 @@
+import { forecastText } from "../api/forecast-text.ts";
 import type { DaysToFullView } from "../mac-pool/inspection/rest/views.ts";
 
 /** Numbers and times in words, as every view writes them. */
@@ -53,20 +54,7 @@ export function localTime(time: string): string {
   return `${date} ${[at.getHours(), at.getMinutes(), at.getSeconds()].map(two).join(":")}`;
 }
 
-/**
- * When a pool is full, `Full in about 40 days (between 31 and 62 days).`, or why that can't be told. Less than a day is no
- * number: it is today or tomorrow.
- */
+/** `Full in about 40 days (between 31 and 62 days). From ...`, or why that can't be told. */
 export function fullness({ days, atLeast, atMost, reason }: DaysToFullView): string {
-  if (days === null || days === 0) return reason;
-  const when = days < 1 ? "Full in less than a day" : `Full in about ${counted(Math.round(days), "day")}`;
-  const [from, to] = [Math.floor(atLeast ?? 0), atMost === null ? undefined : Math.ceil(atMost)];
-  return `${when}${interval(from, to)}. ${reason}`;
-}
-
-/** In whole days; `from` 0: less than a day, or not known. */
-function interval(from: number, to: number | undefined): string {
-  if (to === undefined) return from === 0 ? "" : ` (not before ${counted(from, "day")})`;
-  if (to <= 1) return "";
-  return from === 0 ? ` (at most ${counted(to, "day")})` : ` (between ${count(from)} and ${counted(to, "day")})`;
+  return days === null || days === 0 ? reason : `Full in ${forecastText({ days, atLeast, atMost })}. ${reason}`;
 }

@@ -1,3 +1,4 @@
+import { forecastText } from "../../api/forecast-text.ts";
 import { STATIONS } from "../../api/host-interfaces.ts";
 import type { PoolView, RangeView } from "../../mac-pool/inspection/rest/views.ts";
 import type { CommandSpec } from "../command.ts";
@@ -52,10 +53,8 @@ function problemsOf(pool: PoolView): string[] {
 const BAR = 20;
 /** What a line of the field `ranges` has besides its bar. */
 const BAR_MARGIN = 66;
-/** A forecast beyond this says nothing. */
-const FAR_DAYS = 3_650;
-const HOUR_DAYS = 1 / 24;
-const MIN_WINDOW_SECONDS = 60;
+/** What a day is like is not seen in minutes. */
+const MIN_WINDOW_SECONDS = 3_600;
 /** From this share on a pool is nearly full, as in the alert KubemacpoolNearlyFull. */
 const NEARLY_FULL = 0.9;
 
@@ -119,28 +118,11 @@ function percent(used: number, capacity: number): string {
 
 function fullIn({ capacity, free, daysToFull: { days, atLeast, atMost, reason } }: PoolView): string {
   if (capacity > 0 && free === 0) return "it is full";
-  if (days === null) return `no forecast. ${reason}`;
-  if (days > FAR_DAYS || days < HOUR_DAYS) return inDays(days);
-  const least = atLeast === null || atLeast < HOUR_DAYS ? "" : `at least ${inDays(atLeast)}`;
-  const most = atMost === null || atMost > FAR_DAYS ? "" : `at most ${inDays(atMost)}`;
-  const interval = [least, most].filter((text) => text !== "").join(", ");
-  return `about ${inDays(days)}${interval === "" ? "" : ` (${interval})`}`;
-}
-
-function inDays(days: number): string {
-  if (days > FAR_DAYS) return `more than ${FAR_DAYS / 365} years`;
-  if (days < HOUR_DAYS) return "less than an hour";
-  if (days < 1) return counted(Math.round(days / HOUR_DAYS), "hour");
-  return counted(days < 10 ? Math.round(days * 10) / 10 : Math.round(days), "day");
-}
-
-function counted(count: number, unit: string): string {
-  return `${withCommas(count)} ${unit}${count === 1 ? "" : "s"}`;
+  return days === null ? `no forecast. ${reason}` : forecastText({ days, atLeast, atMost });
 }
 
 function rateText({ allocationsPerDay, releasesPerDay, windowSeconds }: PoolView["rate"]): string {
   const how = `counted for ${spanInWords(windowSeconds * 1000)}`;
-  // What a day is like is not seen in seconds.
   if (windowSeconds < MIN_WINDOW_SECONDS) return `not known: ${how} only`;
   return `${round(allocationsPerDay)} allocated, ${round(releasesPerDay)} released (${how})`;
 }

@@ -37,7 +37,8 @@ export function bridgeOf(name: string, settings: Partial<NodeBridge> = {}): Node
 
 /** The report of a node. */
 export function reportOf(node: string, bridges: readonly NodeBridge[]): KubeObject {
-  return { metadata: { name: node, uid: `node-${node}` }, addresses: [], bridges } as KubeObject;
+  const ownerReferences = [{ apiVersion: "v1", kind: "Node", name: node, uid: `node-${node}` }];
+  return { metadata: { name: node, uid: `report-${node}`, ownerReferences }, addresses: [], bridges } as KubeObject;
 }
 
 /** An instance on networks, written as a VM does; without a node it waits for one. */

@@ -13,7 +13,7 @@ import type { DaysToFullView, RateView } from "../rest/views.ts";
 const Z = 1.959964;
 const DAY_SECONDS = 86_400;
 /** There is no forecast from a shorter window. */
-const MIN_WINDOW_SECONDS = 60;
+const MIN_WINDOW_SECONDS = 3_600;
 
 export interface Counted {
   readonly allocations: number;
@@ -51,7 +51,7 @@ export function daysToFull(free: number, counted: Counted): DaysToFullView {
   const { allocations, releases, windowSeconds } = counted;
   if (free === 0) return { days: 0, atLeast: 0, atMost: 0, reason: "The pool is full." };
   if (windowSeconds < MIN_WINDOW_SECONDS) {
-    const reason = `A forecast takes a minute of counting. This replica has counted for ${windowSeconds} s.`;
+    const reason = `A forecast takes an hour of counting. This replica has counted for ${describeSeconds(windowSeconds)}.`;
     return { days: null, atLeast: null, atMost: null, reason };
   }
   const { low, high } = netInterval(counted);
@@ -67,6 +67,7 @@ function several(count: number, noun: string): string {
 }
 
 function describeSeconds(seconds: number): string {
+  if (seconds < 60) return `${seconds} s`;
   if (seconds < 2 * 3_600) return `${Math.round(seconds / 60)} min`;
   return seconds < 2 * DAY_SECONDS ? `${Math.round(seconds / 3_600)} h` : `${Math.round(seconds / DAY_SECONDS)} days`;
 }

@@ -33,6 +33,14 @@ const TOO_LONG: NetworkFindingView = {
     "spec.config has more than 16,384 characters or 100 objects: the MAC pool does not look at it. Use kubectl macpool lint.",
 };
 
+const ON_THE_NODE: NetworkFindingView = {
+  code: "config-on-node",
+  severity: "warning",
+  summary: "its configuration is on the nodes",
+  message:
+    "spec.config is empty: multus takes the file with the network's name from a directory of each node, which the MAC pool can't read. Write the configuration into spec.config.",
+};
+
 export interface NetworkFacts {
   readonly network: CatalogNetwork;
   readonly judged: JudgedNetwork;
@@ -66,9 +74,14 @@ export function networkView(facts: NetworkFacts, scope: Scope, whole: boolean): 
     ...usersView(facts.users, facts.isPlaced, scope),
     running: sum(running.values()),
     cells: cellsOf(facts, running, whole),
-    findings: config === undefined ? [TOO_LONG] : said.map(findingView),
+    findings: notLookedAt(config) ?? said.map(findingView),
     moreFindings: judged.findings.length - said.length,
   };
+}
+
+function notLookedAt(config: string | undefined): NetworkFindingView[] | undefined {
+  if (config === undefined) return [TOO_LONG];
+  return config === "" ? [ON_THE_NODE] : undefined;
 }
 
 function findingView(finding: Finding): NetworkFindingView {

@@ -1,3 +1,4 @@
+import { isOfItsNode } from "../../../api/host-interfaces.ts";
 import type { NodeBridge, NodeMACs } from "../../../api/node-macs.ts";
 import type { Informer } from "../../../kube/informer/informer.ts";
 
@@ -55,7 +56,7 @@ export class NodeBridges {
     }
   }
 
-  /** Names of the nodes that report, ascending. */
+  /** Names of the nodes that report, ascending. What no node owns does not count. */
   get nodes(): readonly string[] {
     return this.#now().nodes;
   }
@@ -71,7 +72,8 @@ export class NodeBridges {
         this.#known = undefined;
       };
       const updated = (report: NodeMACs, old: NodeMACs): void => {
-        if (JSON.stringify(report.bridges) !== JSON.stringify(old.bridges)) changed();
+        if (isOfItsNode(report) !== isOfItsNode(old)) changed();
+        else if (JSON.stringify(report.bridges) !== JSON.stringify(old.bridges)) changed();
       };
       this.#nodeMacs.on({ add: changed, update: updated, delete: changed });
     }
@@ -80,7 +82,10 @@ export class NodeBridges {
   }
 
   #read(): Known {
-    const reports = this.#nodeMacs.list().toSorted((a, b) => compare(nameOf(a), nameOf(b)));
+    const reports = this.#nodeMacs
+      .list()
+      .filter(isOfItsNode)
+      .toSorted((a, b) => compare(nameOf(a), nameOf(b)));
     const found = new Map<string, Reported[]>();
     for (const report of reports) {
       const texts = this.#textsOf(report);

@@ -63,11 +63,15 @@ describe("the rate at which a pool fills", () => {
     });
   });
 
-  it("knows no days for a pool that is not filling, and none when it has counted for seconds", () => {
+  it("knows no days for a pool that is not filling, and none before it has counted for an hour", () => {
     const empties = daysToFull(10, { allocations: 2, releases: 5, windowSeconds: DAY });
     expect(empties).toMatchObject({ days: null, atMost: null });
     expect(empties.reason).toContain("is not filling");
-    expect(daysToFull(10, { allocations: 9, releases: 0, windowSeconds: 5 }).reason).toContain("a minute of counting");
+    const reasonAfter = (windowSeconds: number) =>
+      daysToFull(10, { allocations: 9, releases: 0, windowSeconds }).reason;
+    expect(reasonAfter(5)).toBe("A forecast takes an hour of counting. This replica has counted for 5 s.");
+    expect(reasonAfter(3_599)).toBe("A forecast takes an hour of counting. This replica has counted for 60 min.");
+    expect(reasonAfter(3_600)).toBe("From 9 allocations and 0 releases in 60 min.");
     expect(daysToFull(0, { allocations: 0, releases: 0, windowSeconds: 0 })).toMatchObject({ days: 0, atMost: 0 });
   });
 });

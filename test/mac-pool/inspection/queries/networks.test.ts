@@ -68,6 +68,7 @@ describe("networks", () => {
     expect(cellsOf(found.get("ovs"))).toEqual(["node-a 0 Unknown"]);
     expect(found.get("ovs")).toMatchObject({ type: "ovs", findings: [] });
     expect(cellsOf(found.get("file"))).toEqual(["node-a 0 Unknown"]);
+    expect(codesOf(found.get("file"))).toEqual(["config-on-node"]);
     expect(codesOf(found.get("broken"))).toEqual(["config-unreadable"]);
     expect(cellsOf(found.get("broken"))).toEqual(["node-a 0 Fails"]);
     expect(codesOf(found.get("deep"))).toEqual(["config-unreadable"]);
@@ -156,6 +157,16 @@ describe("networks", () => {
         problems: [`does not filter VLANs on 2 of 412 nodes, such as ${node(7)}`],
       },
     ]);
+  });
+
+  it("do not count a report that no node owns", async () => {
+    const orphan = reportOf("ghost", [bridgeOf("br1")]);
+    const found = await networksOf({
+      nodeMacs: [reportOf("node-a", [bridgeOf("br1")]), { ...orphan, metadata: { name: "ghost", uid: "ghost" } }],
+      nads: [nadOf("a", "n")],
+    });
+    expect(cellsOf(found.get("n"))).toEqual(["node-a 0 Works"]);
+    expect(found.get("n")?.nodes.total).toBe(1);
   });
 
   it("follow VMs, pods, networks and bridges", async () => {

@@ -1,0 +1,44 @@
+/** When a pool is full, on the command line and on the page. Pure. */
+
+const NUMBER = new Intl.NumberFormat("en");
+
+/** A forecast beyond this says nothing. */
+const FAR_DAYS = 3_650;
+const HOUR_DAYS = 1 / 24;
+
+interface Forecast {
+  readonly days: number;
+  /** The ends of its interval; null where there is none. */
+  readonly atLeast: number | null;
+  readonly atMost: number | null;
+}
+
+/** `about 40 days (between 31 and 62 days)`, `more than 10 years`, `less than an hour`. */
+export function forecastText({ days, atLeast, atMost }: Forecast): string {
+  if (days > FAR_DAYS || days < HOUR_DAYS) return inDays(days);
+  const from = atLeast === null || atLeast < HOUR_DAYS ? undefined : inDays(atLeast);
+  const to = atMost === null || atMost > FAR_DAYS ? undefined : inDays(atMost);
+  return `about ${inDays(days)}${interval(from, to)}`;
+}
+
+function interval(from: string | undefined, to: string | undefined): string {
+  if (from !== undefined && to !== undefined) return ` (between ${withoutSameUnit(from, to)} and ${to})`;
+  if (from !== undefined) return ` (at least ${from})`;
+  return to === undefined ? "" : ` (at most ${to})`;
+}
+
+function withoutSameUnit(from: string, to: string): string {
+  const [number = "", unit] = from.split(" ");
+  return to.endsWith(` ${unit}`) ? number : from;
+}
+
+function inDays(days: number): string {
+  if (days > FAR_DAYS) return `more than ${FAR_DAYS / 365} years`;
+  if (days < HOUR_DAYS) return "less than an hour";
+  if (days < 1) return counted(Math.round(days / HOUR_DAYS), "hour");
+  return counted(days < 10 ? Math.round(days * 10) / 10 : Math.round(days), "day");
+}
+
+function counted(count: number, unit: string): string {
+  return `${NUMBER.format(count)} ${unit}${count === 1 ? "" : "s"}`;
+}

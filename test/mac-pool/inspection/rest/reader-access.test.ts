@@ -1,0 +1,32 @@
+import { expect, it } from "vitest";
+import { ReaderAccess } from "../../../../src/mac-pool/inspection/rest/reader-access.ts";
+import { ManualClock } from "../../../kube/support/manual-clock.ts";
+
+const READER = { username: "eve", uid: "", groups: [], extra: {} };
+const CLAIMS = { verb: "list", resource: "macclaims" } as const;
+
+it("tells to name a namespace only who has named none", async () => {
+  const access = new ReaderAccess({
+    tokens: { userOf: async () => READER },
+    access: { isAllowed: async () => false },
+    self: async () => undefined,
+    clock: new ManualClock(),
+  });
+  const may = 'User "eve" may not list macclaims.macpool.network.kubevirt.io';
+  await expect(access.scope(READER, CLAIMS, [])).rejects.toMatchObject({
+    view: {
+      detail: `${may} in the whole cluster. Ask for a role that allows it. For what is in your namespace, name it: ?namespace=NAME.`,
+    },
+  });
+  await expect(access.scope(READER, CLAIMS, ["lab"])).rejects.toMatchObject({
+    view: {
+      detail: `${may} in the whole cluster, or in the namespace that was asked for. Ask for a role that allows it.`,
+    },
+  });
+  await expect(access.scope(READER, { verb: "get", resource: "macpools" }, [])).rejects.toMatchObject({
+    view: {
+      detail:
+        'User "eve" may not get macpools.macpool.network.kubevirt.io in the cluster. Ask for a role that allows it.',
+    },
+  });
+});
