@@ -21,6 +21,15 @@ export function onSuchNodes(names: readonly string[], total: number): string {
   return names.length === 1 ? `on ${first}` : `on ${nodesOf(names.length, total)}, such as ${first}`;
 }
 
+/** What happens to a VM of a network that lands on a node: in a word or two, and in whole. Its subject is the VM. */
+export const VERDICT_TEXTS = {
+  Works: { word: "starts", meaning: "starts" },
+  Warning: { word: "starts with a warning", meaning: "starts, but not all is as the network says" },
+  Fails: { word: "fails", meaning: "can't start, or gets no connection" },
+  NoBridge: { word: "no bridge", meaning: "is not sent there: no such bridge" },
+  Unknown: { word: "not known", meaning: "not known" },
+} as const;
+
 interface BridgePlace {
   readonly nodes: number;
   readonly totalNodes: number;

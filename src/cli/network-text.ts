@@ -1,3 +1,4 @@
+import { VERDICT_TEXTS } from "../api/network-text.ts";
 import type { NetworkView } from "../mac-pool/inspection/rest/views.ts";
 import { counted } from "./findings-text.ts";
 import { withCommas } from "./quantities.ts";
@@ -12,15 +13,8 @@ const MAX_EXCEPTIONS = 8;
 const MARKS: Readonly<Record<Verdict, string>> = { Works: "", Warning: " !", Fails: " x", NoBridge: "", Unknown: " ?" };
 
 export const LEGEND =
-  "A number is VMs that run there. !: a VM starts, and not all is as the network says. x: it can't start. ?: not known. -: no such bridge on that node; in other columns, nothing is set.";
-
-export const VERDICTS: Readonly<Record<Verdict, string>> = {
-  Works: "starts",
-  Warning: "starts, and not all is as the network says",
-  Fails: "can't start",
-  NoBridge: "no bridge: none is sent there",
-  Unknown: "not known",
-};
+  `A number is the VMs that run there. !: a VM ${VERDICT_TEXTS.Warning.meaning}. x: a VM ${VERDICT_TEXTS.Fails.meaning}. ` +
+  "?: not known. -: the node has no such bridge, or nothing is set.";
 
 /** `7`, `1 !`, `0 x`; empty where there is nothing. */
 export function cellText(cell: NetworkView["cells"][number] | undefined): string {
@@ -28,16 +22,21 @@ export function cellText(cell: NetworkView["cells"][number] | undefined): string
   return `${withCommas(cell.running)}${MARKS[cell.verdict]}`;
 }
 
-/** `411 start, 1 can't`, of the nodes where a VM may land. */
+/** `starts on 410 of 1,000, fails on 2`, of the nodes where a VM may land. */
 export function nodesText({ nodes }: Pick<NetworkView, "nodes">): string {
   const parts = [
-    [nodes.works, "start"],
-    [nodes.warning, "start with a warning"],
-    [nodes.fails, "can't start"],
-    [nodes.unknown, "not known"],
+    [nodes.works, "Works"],
+    [nodes.warning, "Warning"],
+    [nodes.fails, "Fails"],
+    [nodes.unknown, "Unknown"],
   ] as const;
-  const told = parts.filter(([count]) => count > 0).map(([count, what]) => `${withCommas(count)} ${what}`);
-  return told.join(", ");
+  const told = parts.filter(([count]) => count > 0);
+  return told
+    .map(([count, verdict], index) => {
+      const total = index === 0 ? ` of ${withCommas(nodes.total)}` : "";
+      return `${VERDICT_TEXTS[verdict].word} on ${withCommas(count)}${total}`;
+    })
+    .join(", ");
 }
 
 /** In a few words: what the lint finds, and who waits. `isFolded`: nodes have no columns, so exceptions are named. */

@@ -1,9 +1,9 @@
 import type { Options } from "./command-line.ts";
-import type { Terminal } from "./terminal.ts";
+import { type Terminal, wrapped } from "./terminal.ts";
 
 /** Columns as kubectl prints them: left-aligned, three spaces apart, as wide as their longest cell. */
 
-const GAP = "   ";
+export const GAP = "   ";
 /** Where the table is too wide, long cells are cut to this before a column goes, and to the second after that. */
 const COMFORTABLE_CELL = 24;
 const MIN_CELL = 8;
@@ -17,6 +17,8 @@ export interface Column<T> {
   readonly drop?: number;
   /** May be cut. */
   readonly cut?: boolean;
+  /** Where the table is too wide, its cells stand in lines of their own, each below its row. */
+  readonly below?: boolean;
 }
 
 export interface TableOptions {
@@ -34,6 +36,8 @@ export function formatTable<T>(columns: readonly Column<T>[], rows: readonly T[]
   const { columns: room = Number.POSITIVE_INFINITY, noHeaders } = options;
   const whole = columns.map((column) => cellsOf(column, column.cell, rows, noHeaders));
   if (widthOf(whole) <= room) return joined(whole);
+  const [below, beside] = [columns.filter((column) => column.below), columns.filter((column) => !column.below)];
+  if (below.length > 0) return withTextsBelow(below, rows, formatTable(beside, rows, options), options);
   const short = columns.map((column) => cellsOf(column, column.short ?? column.cell, rows, noHeaders));
   let shown = cutTo(COMFORTABLE_CELL, short, room);
   while (widthOf(shown) > room) {
@@ -47,6 +51,24 @@ export function formatTable<T>(columns: readonly Column<T>[], rows: readonly T[]
     );
   }
   return joined(cutTo(MIN_CELL, shown, room));
+}
+
+/** Of a text below its row. */
+const BELOW_INDENT = 4;
+
+function withTextsBelow<T>(
+  columns: readonly Column<T>[],
+  rows: readonly T[],
+  table: string,
+  { columns: room, noHeaders }: TableOptions,
+): string {
+  const lines = table.split(/(?<=\n)/);
+  const head = noHeaders ? "" : lines.shift();
+  const texts = rows.map((row) => {
+    const cells = columns.map(({ cell }) => cell(row)).filter((text) => text !== "");
+    return cells.map((text) => wrapped({ columns: room }, text, BELOW_INDENT)).join("");
+  });
+  return [head, ...lines.map((line, index) => line + (texts[index] ?? ""))].join("");
 }
 
 interface Cells {

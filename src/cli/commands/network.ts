@@ -1,9 +1,9 @@
-import { nodesOf, USE_STATES, vlanText } from "../../api/network-text.ts";
+import { nodesOf, USE_STATES, VERDICT_TEXTS, vlanText } from "../../api/network-text.ts";
 import type { NetworkUserView, NetworkView } from "../../mac-pool/inspection/rest/views.ts";
 import type { CommandSpec } from "../command.ts";
 import { oneArgument, UsageError } from "../command-line.ts";
 import { describeFindings } from "../findings-text.ts";
-import { nodesText, VERDICTS, waitingText } from "../network-text.ts";
+import { nodesText, waitingText } from "../network-text.ts";
 import { withCommas } from "../quantities.ts";
 import { type Column, formatFields, formatTable, tableOptions } from "../table.ts";
 import type { Terminal } from "../terminal.ts";
@@ -47,7 +47,7 @@ function describe(view: NetworkView, options: Parameters<typeof tableOptions>[0]
   const columns: Column<NetworkView["cells"][number]>[] = [
     { header: "NODE", cell: ({ node }) => node, cut: true },
     { header: "RUNNING", cell: ({ running }) => withCommas(running) },
-    { header: "A VM THERE", cell: ({ verdict }) => VERDICTS[verdict], cut: true },
+    { header: "A VM THERE", cell: ({ verdict }) => VERDICT_TEXTS[verdict].meaning, cut: true },
   ];
   const table = shown.length === 0 ? "" : `\n${formatTable(columns, shown, tableOptions(options, terminal))}`;
   const left = cells.length - shown.length;
@@ -107,6 +107,6 @@ function fieldsOf(view: NetworkView): (readonly [string, string])[] {
     ],
     ...(pods === 0 ? [] : ([["pods", withCommas(pods)]] as const)),
     ["used by", usedBy.length === 0 ? "nobody" : usedBy.join(", ")],
-    ["nodes", nodesText(view) || "none where a VM is sent"],
+    ["a VM", nodesText(view) || "is sent to no node"],
   ];
 }

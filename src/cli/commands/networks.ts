@@ -4,13 +4,15 @@ import type { CommandSpec } from "../command.ts";
 import { type CommandLine, UsageError } from "../command-line.ts";
 import { cellText, LEGEND, nodesText, problemText } from "../network-text.ts";
 import { withCommas } from "../quantities.ts";
-import { type Column, formatTable, tableOptions } from "../table.ts";
-import { wrapped } from "../terminal.ts";
+import { type Column, formatTable, GAP, tableOptions } from "../table.ts";
+import { type Terminal, wrapped } from "../terminal.ts";
 import { formatViews, networkNameOf } from "../views-text.ts";
 
 /** So many nodes have a column each; with -o wide, as many as a list names. */
 const MAX_COLUMNS = 6;
 const MAX_WIDE_COLUMNS = 16;
+/** What the names of networks keep beside them. */
+const MIN_NETWORK = 20;
 
 export const networks: CommandSpec = {
   name: "networks",
@@ -18,7 +20,7 @@ export const networks: CommandSpec = {
   summary: "bridges, their networks, and where VMs can start",
   details: [
     "TEXT is a part of namespace/name of networks, or of a bridge. -n shows the networks of one namespace and their bridges.",
-    `${LEGEND} With many nodes there are numbers of nodes in place of columns, and exceptions are named.`,
+    `${LEGEND} Where the nodes have no room for a column each, there are numbers of nodes, and exceptions are named.`,
     "-o wide adds resources, uplinks and pods. kubectl macpool network NAME says more about one.",
   ],
   run: async ({ line, onlyNamespace, ask, terminal }) => {
@@ -33,7 +35,7 @@ export const networks: CommandSpec = {
     if (bridges.length + found.length === 0) {
       return { stdout: "", stderr: "No network and no bridge is known there.", exitCode: 0 };
     }
-    const columns = columnsFor(bridges, found, line).map(withHeadings);
+    const columns = columnsFor(bridges, found, line, terminal).map(withHeadings);
     const table = formatTable(columns, rowsOf(bridges, found), tableOptions(line.options, terminal));
     const legend = line.options.noHeaders ? "" : `\n${wrapped(terminal, LEGEND, 0)}`;
     return { stdout: table + legend, exitCode: 0 };
@@ -74,9 +76,10 @@ function columnsFor(
   bridges: readonly BridgeView[],
   found: readonly NetworkView[],
   { options: { output } }: CommandLine,
+  terminal: Terminal,
 ): Column<Row>[] {
   const isWide = output === "wide";
-  const nodes = nodesOf(bridges, found, isWide ? MAX_WIDE_COLUMNS : MAX_COLUMNS);
+  const nodes = nodesOf(bridges, found, isWide ? WIDE_ROOM : roomOf(terminal));
   const isFolded = nodes === undefined;
   const wide: Column<Row>[] = [
     { header: "UPLINK", cell: ({ bridge }) => bridge?.uplink ?? "" },
@@ -109,7 +112,7 @@ function columnsFor(
     { header: "USED BY", cell: ({ network }) => network?.usedBy.join(", ") ?? "", cut: true, drop: 4 },
     ...(isWide ? wide : []),
     ...(isFolded ? foldedColumns() : nodes.map(columnOf)),
-    { header: "WHAT IS WRONG", cell: (row) => wrongOf(row, isFolded), cut: true },
+    { header: "WHAT IS WRONG", cell: (row) => wrongOf(row, isFolded), below: true },
   ];
 }
 
@@ -124,17 +127,30 @@ function wrongOf({ bridge, network }: Row, isFolded: boolean): string {
   return [...otherProblems(bridge), ...bridge.notes].join(", ");
 }
 
+/** What the columns of nodes may take. */
+interface NodeRoom {
+  readonly columns: number;
+  readonly width: number;
+}
+
+const WIDE_ROOM: NodeRoom = { columns: MAX_WIDE_COLUMNS, width: Number.POSITIVE_INFINITY };
+
+function roomOf({ columns = Number.POSITIVE_INFINITY }: Terminal): NodeRoom {
+  return { columns: MAX_COLUMNS, width: columns - MIN_NETWORK };
+}
+
 /** Names of the nodes, where all of them fit. */
 function nodesOf(
   bridges: readonly BridgeView[],
   found: readonly NetworkView[],
-  most: number,
+  room: NodeRoom,
 ): readonly string[] | undefined {
   const isWhole = found.every(({ nodes }) => nodes.total <= MAX_WIDE_COLUMNS);
   if (!isWhole || bridges.some(({ totalNodes }) => totalNodes > MAX_WIDE_COLUMNS)) return undefined;
   const cells = [...bridges.flatMap(({ on }) => on), ...found.flatMap((network) => network.cells)];
   const names = [...new Set(cells.map(({ node }) => node))].sort();
-  return names.length > most ? undefined : names;
+  const width = names.reduce((sum, name) => sum + name.length + GAP.length, 0);
+  return names.length > room.columns || width > room.width ? undefined : names;
 }
 
 function columnOf(node: string): Column<Row> {

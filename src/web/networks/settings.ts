@@ -1,4 +1,4 @@
-import { nodesOf, vlanText as vlansOf } from "../../api/network-text.ts";
+import { nodesOf, VERDICT_TEXTS, vlanText as vlansOf } from "../../api/network-text.ts";
 import type { BridgeView, NetworkNodesView, NetworkView, Verdict } from "../../mac-pool/inspection/rest/views.ts";
 import { count, counted } from "../text.ts";
 
@@ -11,11 +11,11 @@ export const VERDICTS: readonly {
   readonly word: string;
   readonly meaning: string;
 }[] = [
-  { verdict: "Works", counted: "works", word: "starts", meaning: "a VM starts" },
-  { verdict: "Warning", counted: "warning", word: "warning", meaning: "starts, and not all is as the network says" },
-  { verdict: "Fails", counted: "fails", word: "can't start", meaning: "can't start, or gets no connection" },
-  { verdict: "NoBridge", counted: "noBridge", word: "no bridge", meaning: "no bridge: none is sent there" },
-  { verdict: "Unknown", counted: "unknown", word: "not known", meaning: "not known" },
+  { verdict: "Works", counted: "works", ...VERDICT_TEXTS.Works },
+  { verdict: "Warning", counted: "warning", ...VERDICT_TEXTS.Warning },
+  { verdict: "Fails", counted: "fails", ...VERDICT_TEXTS.Fails },
+  { verdict: "NoBridge", counted: "noBridge", ...VERDICT_TEXTS.NoBridge },
+  { verdict: "Unknown", counted: "unknown", ...VERDICT_TEXTS.Unknown },
 ];
 
 /** `100`, `trunk 100-110`, `none`, and nothing of a network of another plugin. */

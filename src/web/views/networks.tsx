@@ -51,7 +51,7 @@ export function NetworksView() {
         <li>MTU: bytes</li>
         {VERDICTS.map(({ verdict, counted, meaning }) => (
           <li key={verdict}>
-            <span class={`verdict ${counted}`}>{meaning}</span>
+            <span class={`verdict ${counted}`}>{verdict === "Works" ? `a VM ${meaning}` : meaning}</span>
           </li>
         ))}
       </ul>

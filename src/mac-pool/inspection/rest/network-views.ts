@@ -8,7 +8,7 @@ import { z } from "zod";
 const count = z.int().min(0);
 
 /**
- * What happens to a VM of a network that lands on a node. Warning: it starts, and not all is as the network says. Fails: it does
+ * What happens to a VM of a network that lands on a node. Warning: it starts, but not all is as the network says. Fails: it does
  * not start, or gets no connection. NoBridge: no VM of the network lands there. Unknown: nobody knows, as of another plugin.
  */
 const VERDICTS = ["Works", "Warning", "Fails", "NoBridge", "Unknown"] as const;
@@ -17,7 +17,7 @@ export type Verdict = (typeof VERDICTS)[number];
 const verdict = z
   .enum(VERDICTS)
   .describe(
-    "What happens to a VM of the network on the node. Works: it starts. Warning: it starts, and not all is as the network says. Fails: it does not start, or gets no connection. NoBridge: none is sent there. Unknown: nobody knows, as of another plugin.",
+    "What happens to a VM of the network on the node. Works: it starts. Warning: it starts, but not all is as the network says. Fails: it does not start, or gets no connection. NoBridge: none is sent there. Unknown: nobody knows, as of another plugin.",
   );
 
 const networkFindingViewSchema = z.object({
