@@ -145,7 +145,7 @@ describe.skipIf(CHROMIUM === undefined)("networks in a browser", () => {
       await takePicture(page, `network-${nodes}-${look}`);
       const cells = page.getByRole("region", { name: "Nodes" }).getByRole("row");
       expect(await cells.count()).toBe(1 + Math.min(nodes, 100));
-      expect(await cells.nth(1).innerText()).toBe(`${nodeName(0)}\t1\ta VM starts`);
+      expect(await cells.nth(1).innerText()).toBe(`${nodeName(0)}\t1\tstarts`);
       expect(await seriousFaults(page)).toEqual([]);
       expect(await overflow(page)).toBe(0);
       expect(opened.faults).toEqual([]);
