@@ -1,6 +1,6 @@
 import { describeHostConflict, HOST_CONFLICT_ADVICE } from "../api/host-interfaces.ts";
 import { describeUnusable, formatMac, type Mac } from "../api/mac.ts";
-import type { OwnerView } from "../mac-pool/inspection/rest/views.ts";
+import type { CollisionPartyView, OwnerView } from "../mac-pool/inspection/rest/views.ts";
 import type { KnownClaim, KnownOwner, ListedClaim, UnclaimedAddress } from "./backends/pool-backend.ts";
 import type { CommandInput } from "./command.ts";
 import { localTime, shortAge, spanInWords } from "./quantities.ts";
@@ -9,8 +9,10 @@ import { painted, type Terminal, wrapped } from "./terminal.ts";
 
 /** Claims in words, and as a table. */
 
+type ObjectName = Pick<OwnerView, "kind" | "namespace" | "name" | "generateName">;
+
 /** `VirtualMachine default/web`. */
-export function describeOwner(owner: Pick<OwnerView, "kind" | "namespace" | "name" | "generateName">): string {
+export function describeOwner(owner: ObjectName): string {
   return `${owner.kind} ${owner.namespace}/${ownerName(owner)}`;
 }
 
@@ -40,13 +42,30 @@ export function describeClaim(claim: KnownClaim, terminal: Terminal, nowMs: numb
   if (claim.phase === "Quarantined") {
     const until = Date.parse(claim.until ?? "");
     const text = `${mac} is in quarantine until ${localTime(until)}, for ${spanInWords(until - nowMs)} more. It has no owner.`;
-    return wrapped(terminal, text, 0) + formatFields([["origin", origin(claim)]]) + hostText(claim, terminal, "");
+    const said = saidText(mac, claim.sayingPods, terminal);
+    return (
+      wrapped(terminal, text, 0) + formatFields([["origin", origin(claim)]]) + said + hostText(claim, terminal, "")
+    );
   }
   const verb = VERBS[claim.phase];
   const held = [...owners.map(describeOwner), ...hiddenText(elsewhere)].join(" and ") || "no owner";
   const details = owners.map((owner) => formatFields(ownerFields(claim, owner, nowMs)));
   const conflict = hostText(claim, terminal, HOST_CONFLICT_ADVICE);
-  return wrapped(terminal, `${mac} ${verb} ${held}`, 0) + [...details, conflict].filter(Boolean).join("\n");
+  const said = saidText(mac, claim.sayingPods, terminal);
+  return wrapped(terminal, `${mac} ${verb} ${held}`, 0) + [...details, said, conflict].filter(Boolean).join("\n");
+}
+
+/** Of pods that only say that they have the address; nothing for none. */
+export function saidText(
+  mac: string,
+  pods: readonly (ObjectName & Pick<CollisionPartyView, "node">)[] = [],
+  terminal: Terminal,
+): string {
+  const texts = pods.map((pod) => {
+    const where = pod.node === undefined ? "" : ` on ${pod.node}`;
+    return `${describeOwner(pod)}${where} has ${mac} too: only its annotation network-status says so, and who may write the pod can write that.`;
+  });
+  return texts.map((text) => wrapped(terminal, text, 0)).join("");
 }
 
 /** What of a node has the address too, and what that means; nothing where no node has it. */

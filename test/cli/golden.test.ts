@@ -173,7 +173,7 @@ describe("what kubectl macpool prints", () => {
     [["find", answers.FIRST], { items: [answers.claims[1]], total: 1 }],
     [["explain", "web"], { ...diagnosis.histories[0], way: [] }],
     [["check", answers.FIRST], diagnosis.checks[1]],
-    [["collisions", "-A"], { items: diagnosis.collisions, total: 2 }],
+    [["collisions", "-A"], { items: diagnosis.collisions, total: 3 }],
     [["denials", "-A"], { items: answers.denials, total: 2 }],
     [["doctor"], diagnosis.consistency],
     [["namespaces"], { items: diagnosis.namespaces, total: 2 }],

@@ -4,6 +4,7 @@ import type {
   BridgeView,
   CheckView,
   ClaimView,
+  CollisionPartyView,
   CollisionView,
   ConsistencyView,
   DenialView,
@@ -109,6 +110,8 @@ export interface UnclaimedAddress {
   readonly holders: readonly OwnerView[];
   /** Holders in namespaces that the user may not see. */
   readonly elsewhere: number;
+  /** Pods that only say that they have it. */
+  readonly sayingPods?: readonly CollisionPartyView[];
   /** The interfaces of nodes that have it, in words. */
   readonly hosts: string | undefined;
   readonly knowsHosts: boolean;

@@ -76,11 +76,11 @@ export class RestBackend implements PoolBackend {
   }
 
   async unclaimed(mac: Mac, namespace: string): Promise<UnclaimedAddress> {
-    const [{ inRange, holders, elsewhere, hostAddress: hosts }, pools] = await Promise.all([
+    const [{ inRange, holders, elsewhere, hostAddress: hosts, sayingPods = [] }, pools] = await Promise.all([
       this.check(mac, namespace),
       this.#readablePools(),
     ]);
-    return { inRange, pool: poolWith(pools, mac)?.name, holders, elsewhere, hosts, knowsHosts: true };
+    return { inRange, pool: poolWith(pools, mac)?.name, holders, elsewhere, sayingPods, hosts, knowsHosts: true };
   }
 
   map(pool: string, { cells, from, to }: MapSection): Promise<MapView> {

@@ -1,7 +1,7 @@
-import { type Mac, parseMac } from "../../api/mac.ts";
+import { formatMac, type Mac, parseMac } from "../../api/mac.ts";
 import type { OwnerView } from "../../mac-pool/inspection/rest/views.ts";
 import type { KnownClaim, ListedClaim } from "../backends/pool-backend.ts";
-import { describeClaim, describeUnclaimed, formatClaims, ownerName } from "../claim-text.ts";
+import { describeClaim, describeUnclaimed, formatClaims, ownerName, saidText } from "../claim-text.ts";
 import type { CommandInput, CommandResult, CommandSpec } from "../command.ts";
 import { oneArgument } from "../command-line.ts";
 import { wrapped } from "../terminal.ts";
@@ -34,7 +34,8 @@ async function findByMac(mac: Mac, input: CommandInput): Promise<CommandResult> 
   if (formatted !== undefined) return { stdout: formatted, exitCode: 0 };
   const namespace = (await input.namespace()) ?? (await input.open()).defaultNamespace;
   const address = await ask((backend) => backend.unclaimed(mac, namespace));
-  return { stdout: wrapped(terminal, describeUnclaimed(mac, address), 0), exitCode: 0 };
+  const said = saidText(formatMac(mac), address.sayingPods, terminal);
+  return { stdout: wrapped(terminal, describeUnclaimed(mac, address), 0) + said, exitCode: 0 };
 }
 
 async function findByText(wanted: string, input: CommandInput): Promise<CommandResult> {

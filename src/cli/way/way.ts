@@ -181,6 +181,9 @@ function aloneInCluster(facts: WayFacts, mac: string, name: string): Step {
   if (collision !== undefined && others.length + elsewhere > 0) {
     const hidden = elsewhere === 0 ? [] : [`${elsewhere} in namespaces that you may not see`];
     const who = named([...others.map((one) => `${one.kind} ${one.namespace}/${one.name}`), ...hidden]);
+    if (collision.isSaid) {
+      return unknown("alone", `${mac} is also in use by ${who}, as only pods say of themselves`, collision.advice);
+    }
     if (knowsRunning || others.some((one) => one.node !== undefined)) {
       return wrong("alone", `${mac} is also in use by ${who}`, collision.advice);
     }

@@ -10,6 +10,9 @@ export interface RunningObject {
   readonly uid: string;
   /** UIDs of the live migrations that it takes part in. */
   readonly migrations: readonly string[];
+  readonly isManaged: boolean;
+  /** Where only this annotation of a pod says that it has the address: who may write the pod can write it. */
+  readonly saidBy?: "network-status";
 }
 
 /** The objects that are on a network with another of them, or may be. `domains` are in the order of the objects. */
@@ -19,6 +22,18 @@ export function meetingObjects<P extends RunningObject>(
 ): readonly P[] {
   const meet = (one: number, other: number): boolean => one !== other && !areApart(domains[one], domains[other]);
   return refs.filter((_, one) => refs.some((_, other) => meet(one, other)));
+}
+
+/**
+ * The objects that an alarm can be about, each list by itself: those that the pool knows to have the address, and the managed
+ * ones of one namespace, whatever they say of themselves. So nobody raises an alarm about an object of another namespace
+ * by what he writes into a pod, and none about a namespace that the pool does not manage.
+ */
+export function alarmingObjects<P extends RunningObject>(refs: readonly P[]): readonly (readonly P[])[] {
+  const known = refs.filter(({ saidBy }) => saidBy === undefined);
+  if (known.length === refs.length) return [known];
+  const managed = refs.filter(({ isManaged }) => isManaged);
+  return [known, ...Map.groupBy(managed, ({ namespace }) => namespace).values()];
 }
 
 const SHORT_KINDS: Readonly<Record<OwnerKind, string>> = {

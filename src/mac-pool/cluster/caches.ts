@@ -10,7 +10,6 @@ import { type Clock, systemClock } from "../../kube/clock.ts";
 import type { Informer } from "../../kube/informer/informer.ts";
 import type { Log } from "../../kube/log.ts";
 import { statusOf } from "../claims/claim.ts";
-import type { RunningObject } from "../claims/collision.ts";
 import { mayBe, type ObjectReference, type ObservedOwner } from "../claims/owner.ts";
 import {
   type AttachedMac,
@@ -18,31 +17,23 @@ import {
   distinctPlaces,
   type FindInstance,
   instanceMacs,
-  type ListedMac,
   machineMacs,
   machineOf,
   podMacs,
 } from "../objects/listed-macs.ts";
 import { isManaged } from "../objects/management.ts";
-import { runningInstance, runningPod } from "../objects/running.ts";
 import type { PoolIndex } from "../pools/pool-index.ts";
 import { Departures } from "./departures.ts";
 import { IndexFeed } from "./index-feed.ts";
 import { BY_INSTANCE, BY_MAC, BY_RUNNING, BY_UPDATED, isAttached, makeInformers } from "./informers.ts";
 import { NetworkDomains } from "./network-domains.ts";
 import { PendingAdmissions } from "./pending-admissions.ts";
+import { instanceWith, podWith, type RunningAt } from "./running-now.ts";
 import { UnstartedMachines } from "./unstarted-machines.ts";
 
 /** An object in the cache that lists an address. */
 export interface CachedOwner extends ObservedOwner {
   readonly managed: boolean;
-}
-
-/** Something that runs with an address, and its network. */
-export interface RunningAt extends RunningObject {
-  readonly network: string | undefined;
-  /** Layer-2 domains that its claim names for it. */
-  readonly domains: readonly string[];
 }
 
 export interface CachesOptions {
@@ -186,32 +177,19 @@ export class Caches {
     return distinctPlaces(this.observedOwners(mac).filter(keeps));
   };
 
-  /** Managed objects that run with the address now, and where they have it from. */
+  /** What runs with the address now, and where it has it from: managed VMIs, and pods. */
   running(mac: Mac): RunningAt[] {
     const text = formatMac(mac);
-    const managed =
-      (kind: OwnerKind) =>
-      (object: KubeObject): boolean =>
-        this.#isManaged(kind, object);
+    const owners = this.ownersOf(mac);
     return [
       ...this.instances
         .byIndex(BY_RUNNING, text)
-        .filter(managed("VirtualMachineInstance"))
-        .map((object) => ({ ...runningInstance(object), ...this.#placeOf(mac, instanceMacs(object)) })),
+        .filter((instance) => this.#isManaged("VirtualMachineInstance", instance))
+        .map((instance) => instanceWith(mac, instance, owners)),
       ...this.pods
         .byIndex(BY_RUNNING, text)
-        .filter(managed("Pod"))
-        .map((object) => ({ ...runningPod(object), ...this.#placeOf(mac, podMacs(object)) })),
+        .flatMap((pod) => podWith(mac, pod, this.#isManaged("Pod", pod), owners) ?? []),
     ];
-  }
-
-  /** Where an object has the address: by its network, and by the claim if it is an owner. */
-  #placeOf(mac: Mac, listed: readonly ListedMac[]): Pick<RunningAt, "network" | "domains"> {
-    const listing = listed.find((entry) => entry.mac === mac)?.owner;
-    const domains = this.ownersOf(mac).flatMap((owner) =>
-      listing !== undefined && mayBe(owner, listing) ? (owner.domains ?? []) : [],
-    );
-    return { network: listing?.network, domains };
   }
 
   /** The launchers of a VMI, finished ones too. */

@@ -8,6 +8,7 @@ import { Controller, type ReconcileResult } from "../../kube/informer/controller
 import type { Informer } from "../../kube/informer/informer.ts";
 import type { Log } from "../../kube/log.ts";
 import {
+  alarmingObjects,
   collisionMessage,
   countObjects,
   meetingObjects,
@@ -37,7 +38,7 @@ export interface CollisionControllerOptions {
 }
 
 /**
- * Finds addresses that several managed objects have at run time, whatever their claims say: guests can change theirs,
+ * Raises the alarm about addresses that several objects have at run time, whatever their claims say: guests can change theirs,
  * and policies can allow it. Run by the elected leader; what it has found ends with it, the next leader finds it again.
  */
 export class CollisionController {
@@ -130,7 +131,8 @@ export class CollisionController {
     if (mac === undefined) return {};
     const running = caches.running(mac);
     const domainsOf = running.length > 1 ? await caches.networks.of(running, signal) : () => undefined;
-    const refs = meetingObjects(running, running.map(domainsOf));
+    const meeting = alarmingObjects(running).map((refs) => meetingObjects(refs, refs.map(domainsOf)));
+    const refs = meeting.find((each) => countObjects(each) > 1) ?? [];
     const count = countObjects(refs);
     if (count <= 1) {
       if (this.#known.delete(text)) {

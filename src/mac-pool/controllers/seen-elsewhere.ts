@@ -4,8 +4,9 @@ import { type Flap, flappingMacs, flapsOf, isElsewhere, seenElsewhere } from "..
 import type { KubeObject } from "../../kube/client/resource.ts";
 import type { EventRecorder } from "../../kube/events/event-recorder.ts";
 import type { Informer } from "../../kube/informer/informer.ts";
-import type { Caches, RunningAt } from "../cluster/caches.ts";
+import type { Caches } from "../cluster/caches.ts";
 import { BY_FLAPPING, BY_RUNNING } from "../cluster/informers.ts";
+import type { RunningAt } from "../cluster/running-now.ts";
 import { regardingOf } from "../objects/kinds.ts";
 import { macsOfRunningInstance, macsOfRunningPod, seatOfObject } from "../objects/running.ts";
 import { aborted, onEach, onManagementChange, whileFollowing } from "./following.ts";
@@ -20,7 +21,7 @@ interface SeenElsewhereOptions {
 }
 
 /**
- * Reports running objects whose address a station outside the cluster uses too, as the nodes say on which they run. Nothing is
+ * Reports managed objects that run and whose address a station outside the cluster uses too, as their nodes say. Nothing is
  * taken away. Run by the elected leader; the next leader reports anew.
  */
 export class SeenElsewhere {
@@ -87,7 +88,7 @@ export class SeenElsewhere {
   }
 }
 
-/** A running object whose address is used beyond an uplink of its node too, and what that node says. */
+/** A managed object that runs and whose address is used beyond an uplink of its node too, and what that node says. */
 export interface Affected {
   readonly object: RunningAt;
   readonly flap: Flap;
@@ -103,7 +104,8 @@ export function affectedBy(
   if (flaps.length === 0) return [];
   const seats = [instances, pods].flatMap((kind) => kind.byIndex(BY_RUNNING, text)).map(seatOfObject);
   const departedMs = departures.lastOf(text);
-  return caches.running(mac).flatMap((object) => {
+  const managed = caches.running(mac).filter(({ isManaged }) => isManaged);
+  return managed.flatMap((object) => {
     const stored = (object.kind === "Pod" ? pods : instances).get(`${object.namespace}/${object.name}`);
     const seat = stored && seatOfObject(stored);
     const flap = flaps.find((one) => isElsewhere(seat, one, seats, departedMs));

@@ -31,15 +31,30 @@ export function macsOfRunningPod(pod: KubeObject): string[] {
   return canonical([...asked, ...reported(pod).map((entry) => textAt(entry, "mac"))]);
 }
 
+/** An attachment as multus reports it. */
+interface ReportedAttachment {
+  readonly mac: Mac;
+  readonly interface: string;
+  readonly network: string;
+}
+
 /**
- * Addresses that multus has given a pod, on the network until multus or its dynamic networks controller takes them back,
+ * What multus has attached to a pod, on the network until multus or its dynamic networks controller takes it back,
  * whatever the pod asks for by now. A launcher has its VMI's. Anybody who may write the pod writes this text too.
  */
-export function attachedMacsOfPod(pod: KubeObject): readonly Mac[] {
+export function attachmentsOfPod(pod: KubeObject): readonly ReportedAttachment[] {
   if (isLauncher(pod) || isFinished(pod)) return [];
   return reported(pod)
     .slice(0, MAX_REPORTED)
-    .flatMap((entry) => parseMac(textAt(entry, "mac")) ?? []);
+    .flatMap((entry) => {
+      const mac = parseMac(textAt(entry, "mac"));
+      const network = `multus ${textAt(entry, "name")}`;
+      return mac === undefined ? [] : [{ mac, interface: textAt(entry, "interface"), network }];
+    });
+}
+
+export function attachedMacsOfPod(pod: KubeObject): readonly Mac[] {
+  return attachmentsOfPod(pod).map(({ mac }) => mac);
 }
 
 /** The instance of a VM that waits to receive another one: its guest does not run until the migration is over. */
@@ -47,7 +62,10 @@ export function isWaitingForSync(vmi: unknown): boolean {
   return textAt(vmi, "status", "phase") === "WaitingForSync";
 }
 
-export function runningInstance(vmi: KubeObject): RunningObject {
+/** An object that runs, as far as it tells itself. */
+type Runs = Omit<RunningObject, "isManaged">;
+
+export function runningInstance(vmi: KubeObject): Runs {
   const state = at(vmi, "status", "migrationState");
   // Source and target of a migration that failed are two again.
   if (at(state, "failed") === true) return { ...identity(vmi), kind: "VirtualMachineInstance", migrations: [] };
@@ -59,7 +77,7 @@ export function runningInstance(vmi: KubeObject): RunningObject {
   return { ...identity(vmi), kind: "VirtualMachineInstance", migrations: migrations.filter((uid) => uid !== "") };
 }
 
-export function runningPod(pod: KubeObject): RunningObject {
+export function runningPod(pod: KubeObject): Runs {
   return { ...identity(pod), kind: "Pod", migrations: [] };
 }
 

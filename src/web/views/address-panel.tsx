@@ -51,7 +51,20 @@ export function AddressPanel({ mac, back }: { readonly mac: string; readonly bac
 }
 
 function Details({ claim }: { readonly claim: ClaimView }) {
-  const { phase, origin, pool, range, inRange, created, deadline, until, owners, elsewhere, name } = claim;
+  const {
+    phase,
+    origin,
+    pool,
+    range,
+    inRange,
+    created,
+    deadline,
+    until,
+    owners,
+    elsewhere,
+    name,
+    sayingPods = [],
+  } = claim;
   return (
     <>
       <HostNotice {...claim} />
@@ -105,6 +118,13 @@ function Details({ claim }: { readonly claim: ClaimView }) {
         <Owner key={`${owner.kind}/${owner.namespace}/${owner.name}/${owner.interface}`} owner={owner} />
       ))}
       {owners.length === 0 && elsewhere === 0 && <p>No object has it.</p>}
+      {sayingPods.map((pod) => (
+        <p key={`${pod.namespace}/${pod.name}`}>
+          <OwnerLink owner={pod} />
+          {pod.node !== undefined && ` on node ${pod.node}`} has it too: only its annotation {pod.saidBy} says so, and
+          who may write the pod can write that.
+        </p>
+      ))}
       {elsewhere > 0 && <p>Owners in namespaces that you may not see: {count(elsewhere)}.</p>}
     </>
   );

@@ -31,15 +31,17 @@ export function CollisionsView() {
   );
 }
 
-const COLUMNS = ["mac", "kind", "namespace", "name", "interface", "network", "node", "since", "advice"];
+const COLUMNS = ["mac", "kind", "namespace", "name", "interface", "network", "node", "since", "said by", "advice"];
 
 function rowsOf({ mac, parties, stations = [], advice }: CollisionView): string[][] {
   return [
-    ...parties.map(({ kind, namespace, name, interface: nic = "", network = "", node = "", since = "" }) => [
-      ...[mac, kind, namespace, name, nic, network, node, since, advice],
-    ]),
+    ...parties.map(
+      ({ kind, namespace, name, interface: nic = "", network = "", node = "", since = "", saidBy = "" }) => [
+        ...[mac, kind, namespace, name, nic, network, node, since, saidBy, advice],
+      ],
+    ),
     ...stations.map(({ node, bridge, uplink, vlan }) => [
-      ...[mac, STATION, "", "", uplink, vlan === undefined ? bridge : `${bridge} VLAN ${vlan}`, node, "", advice],
+      ...[mac, STATION, "", "", uplink, vlan === undefined ? bridge : `${bridge} VLAN ${vlan}`, node, "", "", advice],
     ]),
   ];
 }
@@ -50,9 +52,9 @@ export function CollisionTable({ collisions: shown }: { readonly collisions: rea
     return (
       <Empty title="Nothing collides.">
         <p>
-          An address appears here while two running VMs or pods of managed namespaces have it. Both had it before the
-          pool, a policy allows it, or a guest has given itself another address than its VM has. It also appears while a
-          node sees a {STATION} use the address of a VM or pod that runs there.
+          An address appears here while two running VMs or pods have it. Both had it before the pool, a policy allows
+          it, a guest has given itself another address than its VM has, or a pod's namespace is not managed. It also
+          appears while a node sees a {STATION} use the address of a VM or pod that runs there.
         </p>
       </Empty>
     );
@@ -81,6 +83,7 @@ export function CollisionTable({ collisions: shown }: { readonly collisions: rea
                       , got it <Time at={party.since} />
                     </>
                   )}
+                  {party.saidBy !== undefined && `, by its annotation ${party.saidBy} only`}
                 </span>
               </li>
             ))}

@@ -44,6 +44,32 @@ export const collisions = z.array(collisionViewSchema).parse([
     elsewhere: 0,
     advice: SEEN_ELSEWHERE_ADVICE,
   },
+  {
+    mac: "02:00:00:00:00:03",
+    parties: [
+      {
+        kind: "VirtualMachineInstance",
+        namespace: "default",
+        name: "files",
+        interface: "net1",
+        network: "multus br1-net",
+        node: "node-a",
+        since: AGO(120),
+      },
+      {
+        kind: "Pod",
+        namespace: "lab",
+        name: "t4",
+        interface: "net1",
+        network: "multus lab/blue",
+        node: "node-b",
+        saidBy: "network-status",
+      },
+    ],
+    elsewhere: 0,
+    isSaid: true,
+    advice: "Stop all but one of them, or change their addresses.",
+  },
 ]);
 
 export const histories = z.array(ownerHistoryViewSchema).parse([

@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { parseMac } from "../../../src/api/mac.ts";
 import {
+  alarmingObjects,
   collisionMessage,
   countObjects,
   meetingObjects,
@@ -13,6 +14,7 @@ const ref = (name: string, ...migrations: string[]): RunningObject => ({
   name,
   uid: `uid-${name}`,
   migrations,
+  isManaged: true,
 });
 
 describe("objects of a collision", () => {
@@ -36,6 +38,26 @@ describe("objects of a collision", () => {
     expect(meetingObjects([a, b, c], [ten, twenty, ten])).toEqual([a, c]);
     expect(meetingObjects([a, b, c], [ten, twenty, undefined])).toEqual([a, b, c]);
     expect(meetingObjects([a], [undefined])).toEqual([]);
+  });
+
+  it("are no alarm about an object of another namespace by what a pod says of itself", () => {
+    const vm = ref("web");
+    const says = (namespace: string, name: string, isManaged = true): RunningObject => ({
+      ...ref(name),
+      kind: "Pod",
+      namespace,
+      isManaged,
+      saidBy: "network-status",
+    });
+    const alarms = (...refs: RunningObject[]): string[][] =>
+      alarmingObjects(refs)
+        .filter((each) => each.length > 1)
+        .map((each) => each.map(({ name }) => name));
+    expect(alarms(vm, says("lab", "a"))).toEqual([]);
+    expect(alarms(vm, says("lab", "a"), says("lab", "b"))).toEqual([["a", "b"]]);
+    expect(alarms(vm, says("lab", "a", false), says("lab", "b", false))).toEqual([]);
+    expect(alarms(vm, says("default", "a"))).toEqual([["web", "a"]]);
+    expect(alarms(vm, ref("twin"), says("lab", "a"))[0]).toEqual(["web", "twin"]);
   });
 
   it("are all named, sorted, with what to do", () => {

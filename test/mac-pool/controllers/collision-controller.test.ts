@@ -1,8 +1,10 @@
 import { Registry } from "prom-client";
 import { expect, it } from "vitest";
-import type { Mac } from "../../../src/api/mac.ts";
+import { formatMac, type Mac } from "../../../src/api/mac.ts";
+import { NETWORK_STATUS_ANNOTATION, POD_WEBHOOK } from "../../../src/api/names.ts";
+import type { KubeObject } from "../../../src/kube/client/resource.ts";
 import { systemClock } from "../../../src/kube/clock.ts";
-import type { EventRecorder } from "../../../src/kube/events/event-recorder.ts";
+import type { EventRecorder, Regarding } from "../../../src/kube/events/event-recorder.ts";
 import { silentLog } from "../../../src/kube/log.ts";
 import { CollisionController } from "../../../src/mac-pool/controllers/collision-controller.ts";
 import { eventually } from "../../support/eventually.ts";
@@ -32,6 +34,37 @@ it("keeps little of collisions, however many objects with long names have the sa
   }).run(stop.signal);
   await eventually("every collision is found", () => collided.size === ADDRESSES);
   expect((heldBytes() - before) / 1024 / 1024).toBeLessThan(1);
+  stop.abort();
+  await running;
+});
+
+it("raises no alarm about a VM by what a pod says of itself, and one about pods of one namespace", async () => {
+  const [one, other] = [FIRST, FIRST + 1].map((mac) => formatMac(mac as Mac));
+  const status = JSON.stringify([one, other].map((mac) => ({ name: "blue", interface: "net1", mac })));
+  const podOf = (name: string, annotation: string): KubeObject => ({
+    metadata: { name, namespace: "pods", uid: name, annotations: { [NETWORK_STATUS_ANNOTATION]: annotation } },
+    spec: { nodeName: "node-b" },
+    status: { phase: "Running" },
+  });
+  const last = JSON.stringify([{ name: "blue", interface: "net1", mac: other }]);
+  await using fixture = await InspectionFixture.start({
+    namespaces: { default: {}, pods: { [POD_WEBHOOK]: "allocate" } },
+    instances: [instanceOf(vmOf("default", "web", [FIRST]), "node-a")],
+    pods: [podOf("forged", status), podOf("twin", last)],
+  });
+  const alarms: [string, number][] = [];
+  const events: string[] = [];
+  const stop = new AbortController();
+  const running = new CollisionController({
+    caches: fixture.caches,
+    events: { event: ({ metadata }: Regarding) => events.push(metadata.name ?? "") } as unknown as EventRecorder,
+    clock: systemClock,
+    log: silentLog,
+    metrics: new Registry(),
+    onCollision: (mac, refs) => refs > 0 && alarms.push([mac, refs]),
+  }).run(stop.signal);
+  await eventually("both pods have their event", () => events.length === 2);
+  expect([alarms, events.sort()]).toEqual([[[other, 2]], ["forged", "twin"]]);
   stop.abort();
   await running;
 });

@@ -66,7 +66,16 @@ beforeEach(async () => {
     },
     running: (mac: Mac) =>
       mac === MAC && vmi !== undefined
-        ? [{ kind: "VirtualMachineInstance", namespace: "shop", name: "web", uid: "vmi-1", migrations: [] }]
+        ? [
+            {
+              kind: "VirtualMachineInstance",
+              namespace: "shop",
+              name: "web",
+              uid: "vmi-1",
+              migrations: [],
+              isManaged: true,
+            },
+          ]
         : [],
   } as unknown as Caches;
   const event = ({ metadata }: Regarding, type: string, reason: string, message: string): void => {

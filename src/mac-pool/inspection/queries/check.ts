@@ -13,6 +13,7 @@ import { namespaceLimit } from "../../claims/refusals.ts";
 import type { CheckView } from "../rest/views.ts";
 import type { Catalog } from "./catalog.ts";
 import { type ClaimQueries, rangeOf } from "./claims.ts";
+import { sayingPods } from "./collisions.ts";
 import { namespaceView } from "./namespaces.ts";
 import { hostAddressIn, type Scope, seen, sees } from "./scope.ts";
 
@@ -34,8 +35,9 @@ export function checkAddress(
   mac: Mac,
   namespace: string,
   scope: Scope,
-  { claims, catalog: { caches, claims: known }, clock }: CheckOptions,
+  { claims, catalog, clock }: CheckOptions,
 ): CheckView {
+  const { caches, claims: known } = catalog;
   const { index } = caches;
   const claim = known.get(mac);
   const served = namespaceView(namespace, caches);
@@ -50,6 +52,7 @@ export function checkAddress(
     inRange: rangeOf(mac, caches) !== undefined,
     holders: visible.map((owner) => claims.ownerView(owner)),
     elsewhere,
+    ...sayingPods(mac, catalog, scope),
     ...hostAddressIn(scope, index.hosts.at(mac)),
   };
   const refused = (code: string, message: string): CheckView => ({ ...view, accepted: false, code, message });

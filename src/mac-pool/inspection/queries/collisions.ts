@@ -3,7 +3,7 @@ import type { ClaimOwner } from "../../../api/mac-claim.ts";
 import { placeOfStation, SEEN_ELSEWHERE_ADVICE } from "../../../api/seen-elsewhere.ts";
 import { textAt } from "../../../kube/json-path.ts";
 import { countObjects, meetingObjects } from "../../claims/collision.ts";
-import type { RunningAt } from "../../cluster/caches.ts";
+import type { RunningAt } from "../../cluster/running-now.ts";
 import { type Affected, affectedBy } from "../../controllers/seen-elsewhere.ts";
 import type { ListView } from "../rest/envelopes.ts";
 import type { CollisionPartyView, CollisionView, StationView } from "../rest/views.ts";
@@ -17,27 +17,43 @@ const MAX_PARTIES = 100;
 const ADVICE =
   "Stop all but one of the parties, or give them other addresses: leave the address out to get a free one from the pool.";
 
+/** Of a pod that the pool does not know the address of. */
+const SAID_ADVICE =
+  "Of a pod, it may be only its annotation network-status that says so, and who may write the pod can write that: look at its interfaces first.";
+
 /** An address that several running objects have on networks that can meet, or one and a station outside the cluster. */
 interface Collision {
+  readonly mac: Mac;
   readonly parties: readonly RunningAt[];
+  /** It would be none without what pods say of themselves. */
+  readonly isSaid: boolean;
   /** Parties that a station disturbs, and what their node says of it. */
   readonly affected: readonly Affected[];
 }
 
 /** As far as this replica knows. */
 export function collidingMacs(catalog: Catalog): Mac[] {
-  return [...new Set([...catalog.shared, ...catalog.flapping])]
-    .flatMap((text) => parseMac(text) ?? [])
-    .filter((mac) => collisionAt(mac, catalog).parties.length > 0)
-    .sort((a, b) => a - b);
+  return collisions(catalog).map(({ mac }) => mac);
 }
 
-/** Collisions with a party that the reader may see; `namespace`: with one in that namespace. */
+/** In the order of their addresses. */
+function collisions(catalog: Catalog): Collision[] {
+  return [...new Set([...catalog.shared, ...catalog.flapping])]
+    .flatMap((text) => parseMac(text) ?? [])
+    .map((mac) => collisionAt(mac, catalog))
+    .filter(({ parties }) => parties.length > 0)
+    .sort((one, other) => one.mac - other.mac);
+}
+
+/**
+ * Collisions with a party that the reader may see; `namespace`: with one in that namespace. Those that pods only say come last,
+ * so that they take no other's place.
+ */
 export function collisionViews(catalog: Catalog, scope: Scope, namespace = scope.namespace): ListView<CollisionView> {
   const items: CollisionView[] = [];
   let total = 0;
-  for (const mac of collidingMacs(catalog)) {
-    const { parties: all, affected } = collisionAt(mac, catalog);
+  const knownFirst = collisions(catalog).sort((one, other) => Number(one.isSaid) - Number(other.isSaid));
+  for (const { mac, parties: all, affected, isSaid } of knownFirst) {
     const { visible, elsewhere } = seen(scope, all);
     const isMeant = visible.some((party) => namespace === undefined || party.namespace === namespace);
     if (!isMeant || ++total > MAX_COLLISIONS) continue;
@@ -46,6 +62,7 @@ export function collisionViews(catalog: Catalog, scope: Scope, namespace = scope
     const stations = stationViews(affected.filter(({ object }) => sees(scope, object)));
     const advice = [
       ...(all.length > 1 ? [ADVICE] : []),
+      ...(all.some(({ saidBy }) => saidBy !== undefined) ? [SAID_ADVICE] : []),
       ...(stations.length > 0 ? [SEEN_ELSEWHERE_ADVICE] : []),
       ...(more > 0 ? [`${more} more parties are not listed.`] : []),
     ].join(" ");
@@ -54,6 +71,7 @@ export function collisionViews(catalog: Catalog, scope: Scope, namespace = scope
       parties,
       ...(stations.length === 0 ? {} : { stations }),
       elsewhere,
+      ...(isSaid ? { isSaid } : {}),
       advice,
     });
   }
@@ -63,11 +81,16 @@ export function collisionViews(catalog: Catalog, scope: Scope, namespace = scope
 function collisionAt(mac: Mac, { caches }: Catalog): Collision {
   const running = caches.running(mac);
   const affected = affectedBy(mac, caches);
-  const meeting = running.length < 2 ? [] : meetingObjects(running, running.map(caches.networks.cached));
-  const uids = new Set(
-    [...(countObjects(meeting) > 1 ? meeting : []), ...affected.map(({ object }) => object)].map(({ uid }) => uid),
-  );
-  return { parties: running.filter(({ uid }) => uids.has(uid)), affected };
+  const meeting = collidingAmong(running, caches);
+  const known = running.filter(({ saidBy }) => saidBy === undefined);
+  const isSaid = affected.length === 0 && collidingAmong(known, caches).length === 0;
+  const uids = new Set([...meeting, ...affected.map(({ object }) => object)].map(({ uid }) => uid));
+  return { mac, parties: running.filter(({ uid }) => uids.has(uid)), affected, isSaid };
+}
+
+function collidingAmong(running: readonly RunningAt[], { networks }: Catalog["caches"]): readonly RunningAt[] {
+  const meeting = running.length < 2 ? [] : meetingObjects(running, running.map(networks.cached));
+  return countObjects(meeting) > 1 ? meeting : [];
 }
 
 /** The event on an object names them too, so whoever sees it may see where they are. Several objects can run on one node. */
@@ -76,10 +99,19 @@ function stationViews(affected: readonly Affected[]): StationView[] {
   return [...new Map(views.map((view) => [JSON.stringify(view), view])).values()].slice(0, MAX_PARTIES);
 }
 
-function partyView(mac: Mac, { kind, namespace, name, network }: RunningAt, catalog: Catalog): CollisionPartyView {
+/** Pods that only say that they have the address, as far as the reader may see them. */
+export function sayingPods(mac: Mac, catalog: Catalog, scope: Scope): { readonly sayingPods?: CollisionPartyView[] } {
+  const saying = catalog.caches.running(mac).filter(({ saidBy }) => saidBy !== undefined);
+  const { visible } = seen(scope, saying);
+  if (visible.length === 0) return {};
+  return { sayingPods: visible.slice(0, MAX_PARTIES).map((pod) => partyView(mac, pod, catalog)) };
+}
+
+function partyView(mac: Mac, party: RunningAt, catalog: Catalog): CollisionPartyView {
+  const { kind, namespace, name, network, interface: said, saidBy } = party;
   const { pods, instances } = catalog.caches;
   const { owners = [] } = catalog.claims.get(mac)?.status ?? {};
-  const owner = owners.find((each) => isSameObject(each, { kind, namespace, name }));
+  const owner = owners.find((each) => isSameObject(each, party));
   const key = `${namespace}/${name}`;
   const node =
     kind === "Pod" ? textAt(pods.get(key), "spec", "nodeName") : textAt(instances.get(key), "status", "nodeName");
@@ -88,8 +120,10 @@ function partyView(mac: Mac, { kind, namespace, name, network }: RunningAt, cata
     namespace,
     name,
     ...(owner === undefined ? {} : { interface: owner.interface, since: owner.since }),
+    ...(said === undefined ? {} : { interface: said }),
     ...(network === undefined ? {} : { network }),
     ...(node === "" ? {} : { node }),
+    ...(saidBy === undefined ? {} : { saidBy }),
   };
 }
 

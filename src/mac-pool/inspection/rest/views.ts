@@ -23,6 +23,26 @@ const hostAddress = z.string().exactOptional().describe("What of a node has it; 
 const ownerViewSchema = claimOwnerSchema.extend(placeView);
 export type OwnerView = z.infer<typeof ownerViewSchema>;
 
+const collisionPartyViewSchema = z.object({
+  kind: z.enum(OWNER_KINDS),
+  namespace: z.string(),
+  name: z.string(),
+  interface: z.string().exactOptional(),
+  network: z.string().exactOptional(),
+  node: z.string().exactOptional(),
+  since: time.exactOptional(),
+  saidBy: z
+    .literal("network-status")
+    .exactOptional()
+    .describe("Only this annotation of the pod says that it has the address. Who may write the pod can write it."),
+});
+export type CollisionPartyView = z.infer<typeof collisionPartyViewSchema>;
+
+const sayingPods = z
+  .array(collisionPartyViewSchema)
+  .exactOptional()
+  .describe("Pods of which only their annotation says that they have the address; lists leave it out.");
+
 export const claimViewSchema = z
   .object({
     name: z.string().describe("Name of the MACClaim."),
@@ -39,6 +59,7 @@ export const claimViewSchema = z
     until: time.exactOptional().describe("End of the quarantine."),
     revision: z.string().exactOptional().describe("resourceVersion of the MACClaim; the same in Pending and Bound."),
     hostAddress: hostAddress.describe("What of a node has it too; lists leave it out."),
+    sayingPods,
   })
   .meta({ id: "Claim" });
 export type ClaimView = z.infer<typeof claimViewSchema>;
@@ -165,23 +186,13 @@ export const ownerHistoryViewSchema = z
   .meta({ id: "OwnerHistory" });
 export type OwnerHistoryView = z.infer<typeof ownerHistoryViewSchema>;
 
-const collisionPartyViewSchema = z.object({
-  kind: z.enum(OWNER_KINDS),
-  namespace: z.string(),
-  name: z.string(),
-  interface: z.string().exactOptional(),
-  network: z.string().exactOptional(),
-  node: z.string().exactOptional(),
-  since: time.exactOptional(),
-});
-export type CollisionPartyView = z.infer<typeof collisionPartyViewSchema>;
-
 export const collisionViewSchema = z
   .object({
     mac,
     parties: z.array(collisionPartyViewSchema).describe("Parties that the reader may see."),
     stations: z.array(stationViewSchema).exactOptional().describe("Stations outside the cluster that use it too."),
     elsewhere: count.describe("Parties in other namespaces, which the reader may not see."),
+    isSaid: z.literal(true).exactOptional().describe("It would be none without what pods say of themselves."),
     advice: z.string(),
   })
   .meta({ id: "Collision" });
@@ -266,6 +277,7 @@ export const checkViewSchema = z
     inRange: z.boolean(),
     holders: z.array(ownerViewSchema).describe("Who has the address, as far as the reader may see it."),
     elsewhere: count.describe("Holders in other namespaces, which the reader may not see."),
+    sayingPods,
     hostAddress,
   })
   .meta({ id: "Check" });

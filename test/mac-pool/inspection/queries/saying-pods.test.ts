@@ -1,0 +1,100 @@
+import { expect, it } from "vitest";
+import { formatMac, type Mac } from "../../../../src/api/mac.ts";
+import { NETWORK_STATUS_ANNOTATION, NETWORKS_ANNOTATION, POD_WEBHOOK } from "../../../../src/api/names.ts";
+import type { KubeObject } from "../../../../src/kube/client/resource.ts";
+import { EVERYTHING } from "../../../../src/mac-pool/inspection/queries/scope.ts";
+import { claimOf, FIRST, InspectionFixture, instanceOf, owner, vmOf } from "../inspection-fixture.ts";
+
+/** Pods of which the pool knows the address by their own annotation only. */
+
+const SECOND = (FIRST + 1) as Mac;
+const NAMESPACES = { default: {}, lab: {}, pods: { [POD_WEBHOOK]: "allocate" } };
+const web = vmOf("default", "web", [FIRST]);
+const machine = { machines: [web], instances: [instanceOf(web, "node-a")] };
+
+const statusOf = (mac: Mac): string =>
+  JSON.stringify([
+    { name: "cni", interface: "eth0", default: true, mac: "0a:58:00:00:00:01" },
+    { name: "lab/blue", interface: "net1", mac: formatMac(mac) },
+  ]);
+
+const networksOf = (mac: Mac): string => JSON.stringify([{ name: "blue", mac: formatMac(mac) }]);
+
+function podOf(namespace: string, name: string, annotations: Record<string, string>, nodeName?: string): KubeObject {
+  const metadata = { namespace, name, uid: `pod-${namespace}-${name}`, annotations };
+  return { metadata, spec: { nodeName }, status: { phase: "Running" } } as KubeObject;
+}
+
+const attached = (namespace: string, name: string, mac = FIRST): KubeObject =>
+  podOf(namespace, name, { [NETWORK_STATUS_ANNOTATION]: statusOf(mac) }, "node-b");
+
+const said = {
+  kind: "Pod",
+  namespace: "lab",
+  name: "t4",
+  interface: "net1",
+  network: "multus lab/blue",
+  node: "node-b",
+  saidBy: "network-status",
+};
+
+it("are parties of a collision, and are told apart from those that the pool knows", async () => {
+  await using fixture = await InspectionFixture.start({
+    namespaces: NAMESPACES,
+    ...machine,
+    pods: [attached("lab", "t4")],
+    claims: [claimOf(FIRST, [owner("default", "web")])],
+  });
+  const { items } = fixture.inspector.collisionsIn(undefined, EVERYTHING);
+  const [known, saying] = items[0]?.parties ?? [];
+  expect(known).toMatchObject({ kind: "VirtualMachineInstance", name: "web" });
+  expect(known).not.toHaveProperty("saidBy");
+  expect(saying).toEqual(said);
+  expect(items[0]).toMatchObject({ isSaid: true, advice: expect.stringContaining("look at its interfaces first") });
+  expect(fixture.inspector.claim(formatMac(FIRST), EVERYTHING).sayingPods).toEqual([said]);
+  expect(fixture.inspector.check(formatMac(FIRST), "default", EVERYTHING).sayingPods).toEqual([said]);
+  expect(fixture.inspector.claim(formatMac(FIRST), { namespace: "default" })).not.toHaveProperty("sayingPods");
+  expect(fixture.inspector.collisionsIn("default", { namespace: "default" }).items).toMatchObject([
+    { parties: [{ name: "web" }], elsewhere: 1, isSaid: true },
+  ]);
+});
+
+it.each([
+  ["one that asks for the address and has no interface", { [NETWORKS_ANNOTATION]: networksOf(FIRST) }, "node-b"],
+  ["one without a node", { [NETWORK_STATUS_ANNOTATION]: statusOf(FIRST) }, undefined],
+])("are not %s", async (_, annotations, node) => {
+  const pods = [podOf("lab", "t4", annotations, node)];
+  await using fixture = await InspectionFixture.start({ namespaces: NAMESPACES, ...machine, pods });
+  expect(fixture.inspector.collisionsIn(undefined, EVERYTHING).items).toEqual([]);
+});
+
+it("are managed ones too whose address the pool did not admit", async () => {
+  const asks = podOf("pods", "asks", { [NETWORKS_ANNOTATION]: networksOf(FIRST) }, "node-b");
+  await using fixture = await InspectionFixture.start({
+    namespaces: NAMESPACES,
+    ...machine,
+    pods: [asks, attached("pods", "forged")],
+  });
+  const [collision] = fixture.inspector.collisionsIn(undefined, EVERYTHING).items;
+  expect(collision).not.toHaveProperty("isSaid");
+  expect(collision?.parties.map(({ name, saidBy }) => [name, saidBy])).toEqual([
+    ["web", undefined],
+    ["asks", undefined],
+    ["forged", "network-status"],
+  ]);
+});
+
+it("keep no collision that the pool knows out of the list", async () => {
+  const twins = ["a", "b"].map((name) => vmOf("default", name, [SECOND]));
+  await using fixture = await InspectionFixture.start({
+    namespaces: NAMESPACES,
+    machines: [web, ...twins],
+    instances: [web, ...twins].map((vm) => instanceOf(vm, "node-a")),
+    pods: [attached("lab", "t4")],
+  });
+  const { items } = fixture.inspector.collisionsIn(undefined, EVERYTHING);
+  expect(items.map(({ mac, isSaid }) => [mac, isSaid])).toEqual([
+    [formatMac(SECOND), undefined],
+    [formatMac(FIRST), true],
+  ]);
+});
