@@ -119,6 +119,7 @@ describe("what kubectl macpool prints", () => {
 
   it.each([
     ["status-wide", ["status", "-o", "wide"]],
+    ["status-pool", ["status", "lab"]],
     ["list-wide", ["list", "-A", "-owide"]],
     ["list-namespace", ["list", "-n", "lab"]],
     ["denials-wide", ["denials", "-A", "-o", "wide"]],

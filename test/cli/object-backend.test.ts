@@ -20,9 +20,13 @@ describe("the objects", () => {
   const away: Script = { proxy: status(503, "no endpoints available") };
 
   it("answer what they can", async () => {
-    expect((await say(away, "status")).stdout).toContain(
+    expect((await say(away, "status", "default")).stdout).toContain(
       "full in       no forecast. Only the MAC pool's service measures",
     );
+    expect(await say(away, "status")).toMatchObject({
+      exitCode: 0,
+      stdout: expect.stringMatching(/\nNo problems\.\n$/),
+    });
     expect((await say(away, "find", "5d1c")).stdout).toContain(FIRST);
     expect((await say(away, "map")).stdout).toContain("16,777,215 free, 1 bound, 0 pending");
     expect((await say(away, "map", "--from", FIRST, "--to", "02:5d:1c:00:00:b2")).stdout).toMatch(
@@ -86,14 +90,19 @@ SERVICE_AWAY
       "POOL_FULL  MACPool default\n  None of its 2 addresses is free.\n  -> Add a range to the pool",
     );
     expect(stdout).toContain("POOL_INVALID  MACPool wrong\n  range 1 ends before it starts\n");
-    expect((await say({ ...away, pools }, "status")).stdout).toContain("MACPool default: the range is full");
+    expect(await say({ ...away, pools }, "status", "--no-headers")).toMatchObject({
+      exitCode: 1,
+      stdout: expect.stringMatching(/^default .* it is full +POOL_FULL\nwrong .* POOL_INVALID\n\n2 problems: /),
+    });
   });
 
   it("say that a pool's status is older than its spec", async () => {
     const pools = [{ ...POOL, metadata: { ...POOL.metadata, generation: 2 } }];
-    const { exitCode, stdout } = await say({ ...away, pools }, "status");
+    const { exitCode, stdout } = await say({ ...away, pools }, "status", "default");
     expect(exitCode).toBe(1);
-    expect(stdout).toContain("MACPool default: its status is older than its spec: is the MAC pool running?");
+    expect(stdout).toContain(
+      "POOL_INVALID  MACPool default\n  its status is older than its spec: is the MAC pool running?",
+    );
     expect(stdout).not.toContain("No problems.");
   });
 
@@ -107,8 +116,8 @@ SERVICE_AWAY
     expect(stdout).toContain(
       "29 free, 1 bound, 0 pending, 0 quarantined, 2 nodes' own, 0 of stations outside the cluster, 0 explicit",
     );
-    expect((await say({ ...away, pools, hosts }, "status")).stdout).toContain(
-      "  29, without 2 that nodes or stations outside the cluster have\n",
+    expect((await say({ ...away, pools, hosts }, "status", "default")).stdout).toContain(
+      "  29; 2 more are in use by nodes or stations outside the cluster\n",
     );
     const told = JSON.parse((await say({ ...away, pools, hosts }, "status", "-o", "json")).stdout).items[0];
     expect(told).toMatchObject({ free: 29, hostAddresses: 2 });
@@ -160,13 +169,13 @@ SERVICE_AWAY
       spec: { ...POOL.spec, hostAddressPolicy },
       status: { ...POOL.status, hostConflicts: 2 },
     });
-    const warned = await say({ ...away, pools: [pool("Warn")] }, "status");
+    const warned = await say({ ...away, pools: [pool("Warn")] }, "status", "default");
     expect(warned.exitCode).toBe(1);
     expect(warned.stdout).toContain("conflicts     0, and 2 with nodes\n");
-    expect(warned.stdout).toContain(
-      "Problem: MACPool default: 2 addresses of its objects are also addresses of nodes: see kubectl macpool doctor\n",
-    );
-    const off = await say({ ...away, pools: [pool("Off")] }, "status");
+    const finding = "HOST_CONFLICT  MACPool default\n  2 addresses of objects are also of a node.\n";
+    expect(warned.stdout).toContain(finding);
+    expect((await say({ ...away, pools: [pool("Warn")] }, "doctor")).stdout).toContain(finding);
+    const off = await say({ ...away, pools: [pool("Off")] }, "status", "default");
     expect(off.exitCode).toBe(0);
     expect(off.stdout).toContain("conflicts     0, and 2 with nodes\n");
   });
@@ -243,8 +252,8 @@ SERVICE_AWAY
     });
     const pools = [{ ...POOL, status: { ...POOL.status, ranges: pieces, capacity: 2_920_865_215_301, used: 1 } }];
     const claims = [{ ...CLAIM, spec: { ...CLAIM.spec, mac: "ac:00:00:00:00:07" } }];
-    expect((await say({ ...away, pools, claims }, "status")).stdout).toMatch(
-      /\n {2}ranges +aa:00:00:00:00:00-ae:a8:11:22:33:44 .*\n {2}capacity/,
+    expect((await say({ ...away, pools, claims }, "status", "default")).stdout).toMatch(
+      /\n {2}ranges +aa:00:00:00:00:00-ae:a8:11:22:33:44 .*\n {2}exclusions/,
     );
     expect((await say({ ...away, pools, claims }, "ranges")).stdout).toMatch(
       /^POOL.*\ndefault +aa:00:00:00:00:00 +ae:a8:11:22:33:44 +2,920,865,215,301 +1 *\n$/,

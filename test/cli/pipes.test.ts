@@ -4,6 +4,7 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { type CommandResult, runCommand } from "../cluster/command.ts";
 import { claims, pools } from "./support/answers.ts";
 import { CliProcess } from "./support/cli-process.ts";
+import { consistency } from "./support/diagnosis-answers.ts";
 import { kubeconfigOf, ScriptedCluster } from "./support/scripted-cluster.ts";
 import { listedEvents } from "./support/watch-events.ts";
 
@@ -24,6 +25,7 @@ describe("the executable in a pipe", () => {
     cluster = await ScriptedCluster.start({
       rest: (path, query) => {
         if (path === "pools") return list(pools);
+        if (path === "consistency") return { body: consistency };
         if (!query.has("watch")) return list(many);
         return { body: listedEvents(many), type: "text/event-stream" };
       },
@@ -56,7 +58,7 @@ describe("the executable in a pipe", () => {
     ["list -A", /^MAC {17}NAMESPACE .*\n0\n$/],
     ["list -A -o json", /^\{\n0\n$/],
     ["watch -A -o name", /^macclaim\..*\/mac-02-5d-1c-00-00-00\n0\n$/],
-    ["status", /^MACPool default\n1\n$/],
+    ["status", /^POOL .*\n1\n$/],
   ])("ends quietly when the reader of %s has had enough", async (command, told) => {
     const { stdout, stderr } = await inBash(`kubectl-macpool ${command} | head -n 1`);
     expect(stderr).toBe("");
@@ -68,14 +70,14 @@ describe("the executable in a pipe", () => {
     const ended = await runCommand(["bash", "-c", typed], { env: { ...cli.env, LANG: "C.UTF-8", TERM: "xterm" } });
     expect(ended.stdout.trimEnd().length).toBeLessThanOrEqual(60);
     expect((await inBash("kubectl-macpool list -A --no-headers | head -n 1")).stdout.length).toBeGreaterThan(80);
-    const coloured = await runCommand(["script", "-qec", "kubectl-macpool status", "/dev/null"], {
+    const coloured = await runCommand(["script", "-qec", "kubectl-macpool status default", "/dev/null"], {
       env: {
         ...cli.env,
         TERM: "xterm",
       },
     });
     expect(coloured.stdout).toContain("\u001b[1mdefault\u001b[0m");
-    const plain = await runCommand(["script", "-qec", "kubectl-macpool status", "/dev/null"], {
+    const plain = await runCommand(["script", "-qec", "kubectl-macpool status default", "/dev/null"], {
       env: {
         ...cli.env,
         TERM: "xterm",

@@ -40,13 +40,14 @@ describe("the single executable", () => {
     });
 
   it("says its size, and runs without Node", async () => {
+    const onePool = { items: pools.slice(0, 1), total: 1 };
     expect(said).toMatch(/^dist\/kubectl-macpool: \d+ MB, with Node \d+\.\d+\.\d+\n$/);
     expect(await macpool("version")).toEqual({ code: 0, stdout: `${PRODUCT_VERSION}\n`, stderr: "" });
-    cluster.script = { rest: () => ({ body: { items: pools.slice(0, 1), total: 1 } }) };
+    cluster.script = { rest: (path) => ({ body: path === "consistency" ? { findings: [], total: 0 } : onePool }) };
     expect(await macpool("status")).toMatchObject({
       code: 0,
       stderr: "",
-      stdout: expect.stringMatching(/^MACPool default\n[\s\S]*No problems\.\n$/),
+      stdout: expect.stringMatching(/^POOL .*\ndefault .*\n\nNo problems\.\n$/),
     });
   });
 

@@ -56,7 +56,8 @@ describe("kubectl macpool through the API server's proxy", () => {
     const expected: readonly (readonly [string[], number, RegExp])[] = [
       [["networks"], 0, /br1 on the only node +filtering on[\s\S]* default\/blue +100 +inherit[^\n]* 0 +-\n/],
       [["network", "blue"], 0, /^Network default\/blue\n[\s\S]*node-b +0 +starts\n$/],
-      [["status"], 0, /used +1 \(<0\.1 %\): 1 bound[\s\S]*full in +no forecast\. [\s\S]*No problems\.\n$/],
+      [["status"], 0, /\ndefault +1 \(<0\.1 %\) +16,777,215 +no forecast +-\n\nNo problems\.\n$/],
+      [["status", "default"], 0, /used +1 \(<0\.1 %\): 1 bound[\s\S]*full in +no forecast\. A forecast takes an hour/],
       [["list", "-A"], 0, new RegExp(`${mac} +default +VirtualMachine/web`)],
       [["find", mac], 0, new RegExp(`^${mac} is held by VirtualMachine default/web\n`)],
       [["explain", "web"], 0, new RegExp(`^VirtualMachine default/web is not running\n[\\s\\S]*net1 +${mac} +Bound`)],
@@ -285,7 +286,7 @@ describe("kubectl macpool through the API server's proxy", () => {
     expect(list.code).toBe(0);
     expect(list.stdout).toContain(mac);
     expect(list.stderr).toMatch(/^note: .*: it does not answer \(.*\)\. This answer is from .*\n$/);
-    expect((await macpool("status")).stdout).toContain("full in       no forecast");
+    expect((await macpool("status")).stdout).toMatch(/\ndefault .* no forecast +-\n\nNo problems\.\n$/);
     expect((await macpool("explain", "web")).stdout).toMatch(new RegExp(`net1 +${mac}`));
     expect((await macpool("map")).stdout).toMatch(/16,777,\d+ free/);
     const doctor = await macpool("doctor");

@@ -1,16 +1,12 @@
 import {
   describeHostConflict,
   describeHosts,
-  describeStations,
   HOST_CONFLICT_ADVICE,
   type HostInterface,
-  MANY_STATIONS,
-  STATIONS_ADVICE,
 } from "../../api/host-interfaces.ts";
 import { type Mac, parseMac } from "../../api/mac.ts";
 import { type ClaimOwner, isNamesake, type MACClaim } from "../../api/mac-claim.ts";
 import type { MACPool } from "../../api/mac-pool.ts";
-import { describeSeenElsewhere, SEEN_ELSEWHERE_ADVICE } from "../../api/seen-elsewhere.ts";
 import type {
   CollisionView,
   HistoryEntryView,
@@ -22,7 +18,8 @@ import type {
 import type { Segments } from "../../mac-pool/pools/segments.ts";
 import { CliError } from "../faults.ts";
 import { KnownClaims } from "./known-claims.ts";
-import { collisionsOf, SHARED_ADVICE } from "./object-collisions.ts";
+import { collisionsOf } from "./object-collisions.ts";
+import { countedFindings, findingOf, findingsOf, stationFindings } from "./object-findings.ts";
 import { placed, placeView } from "./object-places.ts";
 import { claimView, mapView, ownersOf, phaseOf, poolView, segmentsOf } from "./object-views.ts";
 import { plain } from "./plain-text.ts";
@@ -176,12 +173,17 @@ export class ObjectBackend implements PoolBackend {
     ]);
     const { message: reason, advice } = this.#unavailable();
     const unknown = hosts === undefined ? `${UNKNOWN} ${UNKNOWN_HOSTS}` : UNKNOWN;
+    const conflicts = hosts === undefined ? [] : await this.#hostConflicts(hosts, namespace);
+    const ofAddresses = [...shared.flatMap(findingsOf), ...conflicts];
     const findings: Finding[] = [
       { code: "SERVICE_AWAY", message: `The MAC pool's service can't be asked: ${reason}. ${unknown}`, advice },
       ...(pools?.length === 0 ? [NO_POOL] : []),
-      ...(pools ?? []).flatMap((pool) => [...findingOf(pool), ...stationFindings(pool)]),
-      ...shared.flatMap(findingsOf),
-      ...(hosts === undefined ? [] : await this.#hostConflicts(hosts, namespace)),
+      ...(pools ?? []).flatMap((pool) => [
+        ...findingOf(pool),
+        ...stationFindings(pool),
+        ...countedFindings(pool, ofAddresses),
+      ]),
+      ...ofAddresses,
     ];
     return {
       findings,
@@ -245,35 +247,6 @@ function allocation({ spec }: MACClaim, owner: ClaimOwner): HistoryEntryView {
   const from = spec.pool === undefined ? "" : `, pool ${spec.pool}`;
   const message = `${spec.mac} for interface "${owner.interface}" (${spec.origin}${from})`;
   return { at: owner.since, what: "allocated", mac: spec.mac, interface: owner.interface, message };
-}
-
-/** Of an address with several owners, and of one that a station outside the cluster uses too. */
-function findingsOf({ mac, parties, stations = [] }: CollisionView): Finding[] {
-  const names = parties.map(({ kind, namespace, name }) => `${kind} ${namespace}/${name}`).join(" and ");
-  const shared: Finding = { code: "SHARED_ADDRESS", mac, message: `${names} have one address.`, advice: SHARED_ADVICE };
-  const elsewhere = stations.slice(0, 1).map(({ node, ...station }): Finding => {
-    const party = parties.find((one) => one.node === node) ?? parties[0];
-    const owner = party && { kind: party.kind, namespace: party.namespace, name: party.name };
-    const message = `${describeSeenElsewhere(parseMac(mac) as Mac, { node, station })}.`;
-    return { code: "SEEN_ELSEWHERE", mac, ...(owner && { owner }), message, advice: SEEN_ELSEWHERE_ADVICE };
-  });
-  return [...(parties.length > 1 ? [shared] : []), ...elsewhere];
-}
-
-function stationFindings({ name: pool, ranges }: PoolView): Finding[] {
-  return ranges.flatMap(({ first, last, stations }): Finding[] => {
-    if (stations === undefined || stations.count < MANY_STATIONS) return [];
-    const message = `${first}-${last}: ${describeStations(stations)}`;
-    return [{ code: "STATIONS_IN_RANGE", pool, message, advice: STATIONS_ADVICE }];
-  });
-}
-
-function findingOf({ name: pool, problem = "", capacity, free }: PoolView): Finding[] {
-  if (problem !== "") return [{ code: "POOL_INVALID", pool, message: problem, advice: "Correct the MACPool." }];
-  if (capacity === 0 || free > 0) return [];
-  const message = `None of its ${capacity.toLocaleString("en-US")} addresses is free.`;
-  const advice = "Add a range to the pool, or delete objects that are no longer needed.";
-  return [{ code: "POOL_FULL", pool, message, advice }];
 }
 
 function noPool(name: string, pools: readonly MACPool[]): string {

@@ -1,9 +1,9 @@
-import type { Finding, KnownConsistency } from "../backends/pool-backend.ts";
+import type { KnownConsistency } from "../backends/pool-backend.ts";
 import type { CommandSpec } from "../command.ts";
 import { noArguments } from "../command-line.ts";
-import { spanInWords } from "../quantities.ts";
+import { describeFinding, since } from "../consistency-text.ts";
 import { formatFields } from "../table.ts";
-import { painted, type Terminal, wrapped } from "../terminal.ts";
+import { painted, type Terminal } from "../terminal.ts";
 import { formatViews } from "../views-text.ts";
 
 export const doctor: CommandSpec = {
@@ -41,20 +41,4 @@ function describe(view: KnownConsistency, namespace: string | undefined, termina
   return total === 0
     ? `${verdict}${formatFields(fields)}`
     : `${verdict}\n${findings.map((one) => describeFinding(one, terminal, nowMs)).join("")}${more.join("")}\n${formatFields(fields)}`;
-}
-
-function describeFinding(finding: Finding, terminal: Terminal, nowMs: number): string {
-  const { code, mac, pool, owner, message, advice } = finding;
-  const what = [
-    mac,
-    pool === undefined ? undefined : `MACPool ${pool}`,
-    owner === undefined ? undefined : `${owner.kind} ${owner.namespace}/${owner.name}`,
-  ].filter((text) => text !== undefined);
-  const head = [painted(terminal, "bold", code), ...what].join("  ");
-  const age = since(finding.since, nowMs, " (for ", ")");
-  return `\n${head}${age}\n${wrapped(terminal, message, 2)}${wrapped(terminal, `-> ${advice}`, 2)}`;
-}
-
-function since(time: string | undefined, nowMs: number, before: string, after: string): string {
-  return time === undefined ? "" : `${before}${spanInWords(nowMs - Date.parse(time))}${after}`;
 }

@@ -1,5 +1,5 @@
 import { randomInt } from "node:crypto";
-import { describeStations } from "../../api/host-interfaces.ts";
+import { describeStations, MANY_STATIONS } from "../../api/host-interfaces.ts";
 import { formatMac } from "../../api/mac.ts";
 import { type MacRange, rangeSize } from "../../api/mac-range.ts";
 import type { PoolBackend } from "../backends/pool-backend.ts";
@@ -27,7 +27,8 @@ export const ranges: CommandSpec = {
   summary: "ranges of the pools, also compared between clusters",
   details: [
     "Two clusters whose ranges overlap will give two VMs one address sooner or later. That matters where " +
-      "both clusters reach the same layer-2 network. Ends with 1 where ranges overlap.",
+      "both clusters reach the same layer-2 network. Ends with 1 where ranges overlap, or where so many " +
+      "stations outside the cluster use addresses of a range that another cluster must have it.",
   ],
   options: [
     CONTEXTS_OPTION,
@@ -49,7 +50,8 @@ export const ranges: CommandSpec = {
     if (suggests && range === undefined) throw new CliError("every prefix 02:xx:xx is in use: choose a range by hand");
     const suggestion =
       range === undefined ? {} : { suggestion: { first: formatMac(range.start), last: formatMac(range.end) } };
-    const exitCode = overlaps.length > 0 ? 1 : 0;
+    const isShared = items.some(({ stations }) => stations !== undefined && stations.count >= MANY_STATIONS);
+    const exitCode = overlaps.length > 0 || isShared ? 1 : 0;
     const formatted = formatViews(
       line,
       { items, overlaps, ...suggestion },

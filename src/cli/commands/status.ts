@@ -1,132 +1,128 @@
-import { forecastText } from "../../api/forecast-text.ts";
-import { STATIONS } from "../../api/host-interfaces.ts";
-import type { PoolView, RangeView } from "../../mac-pool/inspection/rest/views.ts";
-import type { CommandSpec } from "../command.ts";
-import { noArguments } from "../command-line.ts";
-import { spanInWords, withCommas } from "../quantities.ts";
-import { formatFields } from "../table.ts";
-import { bar, painted, type Terminal, wrapped } from "../terminal.ts";
-import { formatList, poolNameOf } from "../views-text.ts";
+import { parseMac } from "../../api/mac.ts";
+import type { PoolView } from "../../mac-pool/inspection/rest/views.ts";
+import { type Finding, type KnownConsistency, poolWith } from "../backends/pool-backend.ts";
+import type { CommandInput, CommandResult, CommandSpec } from "../command.ts";
+import { UsageError } from "../command-line.ts";
+import { describeFinding } from "../consistency-text.ts";
+import { CliError } from "../faults.ts";
+import { counted } from "../findings-text.ts";
+import { describePool, fullInText, fullnessOf, usedText } from "../pool-text.ts";
+import { withCommas } from "../quantities.ts";
+import { type Column, formatTable, tableOptions } from "../table.ts";
+import { painted, type Terminal } from "../terminal.ts";
+import { formatList, formatViews, poolNameOf } from "../views-text.ts";
 
 export const status: CommandSpec = {
   name: "status",
+  args: "[POOL]",
   summary: "how full each pool is, and its problems",
   details: [
-    "-o wide adds exclusions, the rate of allocations and what the forecast rests on. Ends with 1 where a pool has a problem.",
+    "The fullest pool is first. The problems are the findings of kubectl macpool doctor, by their codes. Ends with 1 where there is one.",
+    "POOL is the name of a MACPool: of this one it tells everything, and of its problems what to do. -o wide adds numbers.",
   ],
-  run: async ({ line, ask, terminal }) => {
-    noArguments(line);
+  examples: ["kubectl macpool status", "kubectl macpool status default", "kubectl macpool status -o json"],
+  offers: "pools",
+  run: async (input) => {
+    const { line, ask } = input;
+    const [name, ...more] = line.args;
+    if (more.length > 0) throw new UsageError("status takes one argument: the name of a MACPool");
     const pools = await ask((backend) => backend.pools());
-    const problems = pools.flatMap(problemsOf);
-    const exitCode = problems.length > 0 || pools.length === 0 ? 1 : 0;
-    const formatted = formatList(line, pools, poolNameOf);
-    if (formatted !== undefined) return { stdout: formatted, exitCode };
-    if (pools.length === 0) {
-      return { stdout: "", stderr: "there is no MACPool: set kubeMacPool in NetworkAddonsConfig cluster", exitCode };
-    }
-    const wide = line.options.output === "wide";
-    const verdict =
-      problems.length === 0
-        ? "No problems.\n"
-        : problems.map((text) => painted(terminal, "red", wrapped(terminal, `Problem: ${text}`, 0))).join("");
-    return { stdout: `${pools.map((pool) => describePool(pool, terminal, wide)).join("\n")}\n${verdict}`, exitCode };
+    const problems = await problemsOf(pools, input);
+    return name === undefined ? ofAll(pools, problems, input) : ofOne(poolNamed(name, pools), problems, input);
   },
 };
 
-function problemsOf(pool: PoolView): string[] {
-  const { name, problem, conflicts, hostConflicts = 0, hostAddressPolicy, capacity, free } = pool;
-  const shared = conflicts === 1 ? "1 address has" : `${conflicts} addresses have`;
-  const ofNodes =
-    hostConflicts === 1
-      ? "1 address of its objects is also the address of a node"
-      : `${hostConflicts} addresses of its objects are also addresses of nodes`;
-  const isConflict = hostConflicts > 0 && hostAddressPolicy !== "Off";
-  const isFull = problem === undefined && capacity > 0 && free === 0;
-  return [
-    ...(problem === undefined ? [] : [`MACPool ${name}: ${problem}`]),
-    ...(isFull ? [`MACPool ${name}: the range is full: add a range to spec.ranges`] : []),
-    ...(conflicts > 0 ? [`MACPool ${name}: ${shared} more than one owner: see kubectl macpool collisions -A`] : []),
-    ...(isConflict ? [`MACPool ${name}: ${ofNodes}: see kubectl macpool doctor`] : []),
+interface Problems {
+  /** By pool. */
+  readonly ofPool: ReadonlyMap<string, readonly Finding[]>;
+  /** With those that are of no pool, and those that the list is too long for. */
+  readonly total: number;
+  /** Why they are not known. */
+  readonly unknown?: string;
+}
+
+/** What the doctor finds; that the service is away is told anyway. */
+async function problemsOf(pools: readonly PoolView[], { ask }: CommandInput): Promise<Problems> {
+  let view: KnownConsistency;
+  try {
+    view = await ask((backend) => backend.consistency());
+  } catch (error) {
+    if (!(error instanceof CliError)) throw error;
+    return { ofPool: new Map(), total: 0, unknown: error.message };
+  }
+  const found = view.findings.filter(({ code }) => code !== "SERVICE_AWAY");
+  const ofPool = Map.groupBy(found, ({ pool, mac: text }) => {
+    const mac = text === undefined ? undefined : parseMac(text);
+    return pool ?? (mac && poolWith(pools, mac)?.name) ?? "";
+  });
+  return { ofPool, total: view.total - (view.findings.length - found.length) };
+}
+
+function poolNamed(name: string, pools: readonly PoolView[]): PoolView {
+  const pool = pools.find((one) => one.name === name);
+  if (pool !== undefined) return pool;
+  const names = pools.map((one) => one.name).join(", ");
+  const choice = names === "" ? "there is none at all" : `choose one of ${names}`;
+  throw new CliError(`there is no MACPool ${JSON.stringify(name)}: ${choice}`);
+}
+
+function ofAll(
+  pools: readonly PoolView[],
+  { ofPool, total, unknown }: Problems,
+  { line, terminal }: CommandInput,
+): CommandResult {
+  const exitCode = total > 0 || pools.length === 0 ? 1 : 0;
+  const note = unknown === undefined ? {} : { stderr: notKnown(unknown) };
+  const formatted = formatList(line, pools, poolNameOf);
+  if (formatted !== undefined) return { stdout: formatted, ...note, exitCode };
+  if (pools.length === 0) {
+    return { stdout: "", stderr: "there is no MACPool: set kubeMacPool in NetworkAddonsConfig cluster", exitCode };
+  }
+  const wide: Column<PoolView>[] = [
+    { header: "CAPACITY", cell: ({ capacity }) => withCommas(capacity) },
+    { header: "PENDING", cell: ({ pending }) => withCommas(pending) },
+    { header: "QUARANTINED", cell: ({ quarantined }) => withCommas(quarantined) },
+    { header: "OUT OF RANGE", cell: ({ outOfRange }) => withCommas(outOfRange) },
+    { header: "ALLOCATED/DAY", cell: ({ rate }) => withCommas(rate.allocationsPerDay) },
+    { header: "RELEASED/DAY", cell: ({ rate }) => withCommas(rate.releasesPerDay) },
   ];
-}
-
-const BAR = 20;
-/** What a line of the field `ranges` has besides its bar. */
-const BAR_MARGIN = 66;
-/** What a day is like is not seen in minutes. */
-const MIN_WINDOW_SECONDS = 3_600;
-/** From this share on a pool is nearly full, as in the alert KubemacpoolNearlyFull. */
-const NEARLY_FULL = 0.9;
-
-function policyText({
-  conflictPolicy,
-  conflictScope,
-  quarantineSeconds,
-  explicitAddresses = "Anywhere",
-}: PoolView): string {
-  const scope = conflictScope === "Network" ? " on each network" : "";
-  const explicit = explicitAddresses === "Anywhere" ? "" : `, explicit addresses ${explicitAddresses}`;
-  return `${conflictPolicy}${scope}, quarantine ${quarantineSeconds} s${explicit}`;
-}
-
-function describePool(pool: PoolView, terminal: Terminal, wide: boolean): string {
-  const { name, used, capacity, pending, quarantined, free, hostAddresses = 0, outOfRange, rate } = pool;
-  const bound = used - pending - quarantined;
-  const fields: [string, string][] = [
-    ["ranges", pool.ranges.map((range) => rangeLine(range, terminal)).join("\n") || "none in force"],
-    ["capacity", withCommas(capacity)],
-    [
-      "used",
-      `${withCommas(used)}${percent(used, capacity)}: ${withCommas(bound)} bound, ${withCommas(pending)} pending, ${withCommas(quarantined)} quarantined`,
-    ],
-    [
-      "free",
-      `${withCommas(free)}${hostAddresses === 0 ? "" : `, without ${withCommas(hostAddresses)} that nodes or ${STATIONS} have`}`,
-    ],
-    ["full in", fullIn(pool)],
-    ["out of range", String(outOfRange)],
-    ["conflicts", conflictsText(pool, terminal)],
-    ["policy", policyText(pool)],
-    ["serves", pool.serves],
+  const columns: Column<PoolView>[] = [
+    { header: "POOL", cell: ({ name }) => name, cut: true },
+    { header: "USED", cell: usedText },
+    { header: "FREE", cell: ({ free }) => withCommas(free) },
+    { header: "FULL IN", cell: fullInText, cut: true, drop: 1 },
+    ...(line.options.output === "wide" ? wide : []),
+    { header: "PROBLEM", cell: ({ name }) => codesText(ofPool.get(name) ?? []), below: true },
   ];
-  const more: [string, string][] = [
-    ["exclusions", pool.exclusions.join("\n") || "none"],
-    ["a day", rateText(rate)],
-    ["forecast", pool.daysToFull.reason],
-  ];
-  return `MACPool ${painted(terminal, "bold", name)}\n${formatFields(wide ? [...fields, ...more] : fields)}`;
+  const fullestFirst = pools.toSorted((a, b) => fullnessOf(b) - fullnessOf(a));
+  const table = formatTable(columns, fullestFirst, tableOptions(line.options, terminal));
+  return { stdout: `${table}${unknown === undefined ? `\n${verdict(total, terminal)}` : ""}`, ...note, exitCode };
 }
 
-function conflictsText({ conflicts, hostConflicts = 0 }: PoolView, terminal: Terminal): string {
-  const number = (value: number): string => (value > 0 ? painted(terminal, "red", withCommas(value)) : "0");
-  return hostConflicts === 0 ? number(conflicts) : `${number(conflicts)}, and ${number(hostConflicts)} with nodes`;
+function ofOne(pool: PoolView, { ofPool, unknown }: Problems, input: CommandInput): CommandResult {
+  const { line, terminal, nowMs } = input;
+  const own = ofPool.get(pool.name) ?? [];
+  const exitCode = own.length > 0 ? 1 : 0;
+  const note = unknown === undefined ? {} : { stderr: notKnown(unknown) };
+  const formatted = formatViews(line, pool, [poolNameOf(pool)]);
+  if (formatted !== undefined) return { stdout: formatted, ...note, exitCode };
+  const texts = own.map((finding) => describeFinding(finding, terminal, nowMs)).join("");
+  const none = unknown === undefined && own.length === 0 ? "\nNo problems.\n" : "";
+  return { stdout: describePool(pool, terminal) + texts + none, ...note, exitCode };
 }
 
-function rangeLine({ first, last, used, capacity }: RangeView, terminal: Terminal): string {
-  const share = capacity === 0 ? 0 : used / capacity;
-  const colour = share >= 1 ? "red" : share >= NEARLY_FULL ? "yellow" : "green";
-  const width = Math.min(BAR, (terminal.columns ?? Number.POSITIVE_INFINITY) - BAR_MARGIN);
-  const drawn = width < 5 ? "" : `  ${painted(terminal, colour, bar(terminal, share, width))}`;
-  return `${first}-${last}${drawn}${percent(used, capacity)}`;
+function verdict(total: number, terminal: Terminal): string {
+  if (total === 0) return "No problems.\n";
+  const what = painted(terminal, "red", counted(total, "problem"));
+  return `${what}: kubectl macpool doctor says what to do about each.\n`;
 }
 
-function percent(used: number, capacity: number): string {
-  if (capacity === 0) return "";
-  const share = (100 * used) / capacity;
-  return used > 0 && share < 0.1 ? " (<0.1 %)" : ` (${share.toFixed(1)} %)`;
+/** `POOL_FULL, 2 SHARED_ADDRESS` */
+function codesText(findings: readonly Finding[]): string {
+  const byCode = Map.groupBy(findings, ({ code }) => code);
+  return [...byCode].map(([code, { length }]) => (length === 1 ? code : `${length} ${code}`)).join(", ");
 }
 
-function fullIn({ capacity, free, daysToFull: { days, atLeast, atMost, reason } }: PoolView): string {
-  if (capacity > 0 && free === 0) return "it is full";
-  return days === null ? `no forecast. ${reason}` : forecastText({ days, atLeast, atMost });
-}
-
-function rateText({ allocationsPerDay, releasesPerDay, windowSeconds }: PoolView["rate"]): string {
-  const how = `counted for ${spanInWords(windowSeconds * 1000)}`;
-  if (windowSeconds < MIN_WINDOW_SECONDS) return `not known: ${how} only`;
-  return `${round(allocationsPerDay)} allocated, ${round(releasesPerDay)} released (${how})`;
-}
-
-function round(number: number): string {
-  return withCommas(Math.round(number * 10) / 10);
+function notKnown(reason: string): string {
+  return `note: problems are not known: ${reason}`;
 }

@@ -1,0 +1,23 @@
+import type { Finding } from "./backends/pool-backend.ts";
+import { spanInWords } from "./quantities.ts";
+import { painted, type Terminal, wrapped } from "./terminal.ts";
+
+/** What the doctor finds, in words. */
+
+/** What it is about, what is wrong, and what to do. */
+export function describeFinding(finding: Finding, terminal: Terminal, nowMs: number): string {
+  const { code, mac, pool, owner, message, advice } = finding;
+  const what = [
+    mac,
+    pool === undefined ? undefined : `MACPool ${pool}`,
+    owner === undefined ? undefined : `${owner.kind} ${owner.namespace}/${owner.name}`,
+  ].filter((text) => text !== undefined);
+  const head = [painted(terminal, "bold", code), ...what].join("  ");
+  const age = since(finding.since, nowMs, " (for ", ")");
+  return `\n${head}${age}\n${wrapped(terminal, message, 2)}${wrapped(terminal, `-> ${advice}`, 2)}`;
+}
+
+/** For how long; empty where that is not known. */
+export function since(time: string | undefined, nowMs: number, before: string, after: string): string {
+  return time === undefined ? "" : `${before}${spanInWords(nowMs - Date.parse(time))}${after}`;
+}
