@@ -3,6 +3,7 @@ import { isNamespaceName } from "../api/legal-names.ts";
 import { type KubeObject, RESOURCES } from "../kube/client/resource.ts";
 import type { Manifest } from "./manifests.ts";
 import { type Network, networkIn } from "./networks.ts";
+import { notTextIn } from "./text-fields.ts";
 
 /** An object of a file that something is said about before it is applied. */
 export interface CheckSubject {
@@ -47,13 +48,14 @@ export function checkSubject(manifest: Manifest, defaultNamespace: string): Chec
   const version = textOf(apiVersion);
   if (common.kind === "" || version === "") return { ...common, fault: "it has no apiVersion or no kind. Write both." };
   const network = networkIn(manifest, defaultNamespace);
-  if (network !== undefined) return { ...common, network };
+  const faultOfText = notTextIn(common.object);
+  if (network !== undefined) return { ...common, network, ...(faultOfText && { fault: faultOfText }) };
   const slash = version.indexOf("/");
   const group = version.slice(0, Math.max(0, slash));
   const reviewed = REVIEWED.find((one) => one.group === group && one.kind === kind);
   if (reviewed === undefined) return undefined;
   const fault = VERSION.test(version.slice(slash + 1))
-    ? faultOf(common)
+    ? (faultOf(common) ?? faultOfText)
     : `${JSON.stringify(version)} is no version of ${common.kind}. Write the one of its API.`;
   return { ...common, plural: reviewed.plural, ...(fault === undefined ? {} : { fault }) };
 }

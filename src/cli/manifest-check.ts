@@ -70,15 +70,14 @@ function offlineFindings(subjects: readonly CheckSubject[]): Map<CheckSubject, S
   const lint = new Map(lintNetworks(networks).map((findings, index) => [networks[index], findings]));
   const shared = sharedAddresses(subjects.filter(({ plural }) => plural !== undefined));
   const warning = (code: string, message: string): ShownFinding => ({ severity: "warning", code, message });
+  const error = (code: string, message: string): ShownFinding => ({ severity: "error", code, message });
   return new Map(
     subjects.map((subject) => [
       subject,
       [
-        ...(subject.fault === undefined
-          ? []
-          : [{ severity: "error" as const, code: "refused", message: subject.fault }]),
+        ...(subject.fault === undefined ? [] : [error("refused", subject.fault)]),
         ...(subject.network === undefined ? [] : (lint.get(subject.network) ?? [])),
-        ...(shared.get(subject) ?? []).map((message) => warning("address-shared", message)),
+        ...(shared.get(subject) ?? []).map((message) => error("address-shared", message)),
         ...subject.manifest.misreadings.map(({ code, message }) => warning(code, message)),
       ],
     ]),

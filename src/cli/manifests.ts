@@ -1,7 +1,17 @@
 import { createReadStream } from "node:fs";
 import { readdir, stat } from "node:fs/promises";
 import { join } from "node:path";
-import { type Document, isNode, isScalar, LineCounter, type Node, parseAllDocuments, type Tags, visit } from "yaml";
+import {
+  type Document,
+  isNode,
+  isScalar,
+  LineCounter,
+  type Node,
+  parseAllDocuments,
+  type ScalarTag,
+  type Tags,
+  visit,
+} from "yaml";
 import { CliError } from "./faults.ts";
 import { type Misreading, misreadingsIn } from "./yaml-misreadings.ts";
 
@@ -34,13 +44,18 @@ const MIB = 1024 * 1024;
 /** The package compares each key of a map with all others, which takes minutes for a map of 1 MiB; `repeatedKey` looks at each once. */
 const WITHOUT_COMPARING = { uniqueKeys: false };
 
+/** A number with an exponent has a sign there: `12e3` is text. */
+const EXPONENT = /^[-+]?[0-9]*\.?[0-9]+[eE][-+][0-9]+$/;
+
 /** kubectl reads YAML 1.1, but takes neither `1:30` nor `2001-12-14` for anything else than text. */
 const AS_KUBECTL = {
   version: "1.1",
   customTags: (tags: Tags): Tags =>
-    tags.filter(
-      (tag) => typeof tag === "string" || (tag.format !== "TIME" && tag.tag !== "tag:yaml.org,2002:timestamp"),
-    ),
+    tags
+      .filter((tag) => typeof tag === "string" || (tag.format !== "TIME" && tag.tag !== "tag:yaml.org,2002:timestamp"))
+      .map((tag) =>
+        typeof tag === "object" && tag.format === "EXP" ? ({ ...tag, test: EXPONENT } as ScalarTag) : tag,
+      ),
 } as const;
 
 /**

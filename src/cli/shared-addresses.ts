@@ -36,7 +36,8 @@ export function sharedAddresses<T extends Named>(objects: readonly T[]): Map<T, 
       else if (!isSame(other, object)) {
         const { kind, namespace, name } = other;
         const what = `interface ${nic} asks for ${formatMac(mac)}, as ${kind} ${namespace}/${name} of the input does.`;
-        const consequence = "The second is refused, unless conflictPolicy or conflictScope of the MACPool allows both.";
+        const consequence =
+          "The second is refused, unless conflictPolicy or conflictScope of the MACPool allows both. Leave macAddress out to get a free address.";
         sentences.set(object, [...(sentences.get(object) ?? []), `${what} ${consequence}`]);
       }
     }

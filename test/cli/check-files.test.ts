@@ -163,7 +163,7 @@ describe("kubectl macpool check -f", () => {
     expect(together.items[1].findings[0].message).toContain("The files bring it along");
   });
 
-  it("warns of an address that two objects of the files ask for", async () => {
+  it("refuses an address that two objects of the files ask for", async () => {
     answering({});
     const receiver = { ...vm("guest", "02:5d:1c:00:00:07"), spec: { runStrategy: "WaitAsReceiver" } };
     const { exitCode, items } = await checked(
@@ -172,14 +172,14 @@ describe("kubectl macpool check -f", () => {
       receiver,
       vm("c"),
     );
-    expect(exitCode).toBe(0);
+    expect(exitCode).toBe(1);
     expect(items.map(({ findings }: { findings: object[] }) => findings.length)).toEqual([0, 1, 0, 0]);
     expect(items[1].findings[0]).toEqual({
-      severity: "warning",
+      severity: "error",
       code: "address-shared",
       message:
         "interface net1 asks for 02:5d:1c:00:00:07, as VirtualMachine lab/a of the input does. The second is refused, " +
-        "unless conflictPolicy or conflictScope of the MACPool allows both.",
+        "unless conflictPolicy or conflictScope of the MACPool allows both. Leave macAddress out to get a free address.",
     });
   });
 
@@ -220,7 +220,7 @@ describe("kubectl macpool check -f", () => {
     expect(said).toEqual([
       undefined,
       `"../kube-system" can't be the name of a namespace. Write small letters, digits and "-".`,
-      undefined,
+      "metadata.name is the number 5 for kubectl, and the API server takes text only. Write it between quotes.",
       "it has no apiVersion or no kind. Write both.",
       '"kubevirt.io/v1/namespaces/lab/virtualmachines/db?a=" is no version of VirtualMachine. Write the one of its API.',
       "it contains itself, by an alias. Write it without the alias.",
@@ -229,7 +229,7 @@ describe("kubectl macpool check -f", () => {
     ]);
     expect(JSON.stringify(items)).not.toContain("\\u001b");
     expect({ exitCode, stderr }).toEqual({ exitCode: 1, stderr: "" });
-    expect(bed.cluster.asked).toHaveLength(2);
+    expect(bed.cluster.asked).toHaveLength(1);
   });
 
   it("reads stdin, lists and several files", async () => {

@@ -51,6 +51,45 @@ describe("the files of kubectl macpool check -f", () => {
     expect(exitCode).toBe(1);
   });
 
+  it("refuses what is no text for kubectl where the API server takes text only", async () => {
+    const nad = (metadata: string) =>
+      `apiVersion: k8s.cni.cncf.io/v1\nkind: NetworkAttachmentDefinition\nmetadata: ${metadata}\nspec: {config: '{}'}\n`;
+    const vm = (spec: string) =>
+      `apiVersion: kubevirt.io/v1\nkind: VirtualMachine\nmetadata: {name: web}\nspec: {template: ${spec}}\n`;
+    const { exitCode, items } = await checkedIn(
+      nad("{name: net, labels: {on-call: yes}}"),
+      nad("{name: net, annotations: {number: 0x1F}}"),
+      nad("{name: 007}"),
+      vm("{metadata: {labels: {app: on}}}"),
+      vm("{spec: {domain: {devices: {interfaces: [{name: a, macAddress: 020000000001}]}}}}"),
+      nad('{name: net, labels: {commit: 12e3, quoted: "on", clock: 1:30, empty: ~}}'),
+    );
+    const told = items.map(
+      ({ findings }: { findings: { code: string; message: string }[] }) =>
+        findings.find(({ code }) => code === "refused")?.message.split(" for kubectl")[0],
+    );
+    expect(told).toEqual([
+      'metadata.labels["on-call"] is the boolean true',
+      'metadata.annotations["number"] is the number 31',
+      "metadata.name is the number 7",
+      'spec.template.metadata.labels["app"] is the boolean true',
+      "macAddress of interfaces[0] is the number 2147483649",
+      undefined,
+    ]);
+    expect(exitCode).toBe(1);
+  });
+
+  it("ends with 2 for files without an object", async () => {
+    for (const text of ["", "# nothing\n", "---\n"]) {
+      const ended = await check("-f", await write("empty.yaml", text));
+      expect(ended).toEqual({
+        exitCode: 2,
+        stdout: "",
+        stderr: `error: there is no object in ${join(folder, "empty.yaml")}: write a manifest into it\n`,
+      });
+    }
+  });
+
   it.each([
     ["nothing to check", [], "check takes one argument: a MAC address, or -f FILE"],
     [

@@ -32,7 +32,7 @@ export const check: CommandSpec = {
     "With -f it says what would be refused if the files were applied, and why. The API server and its webhooks are asked about VMs, " +
       "their instances and pods by a dry run with your rights, which stores nothing. NetworkAttachmentDefinitions are read by " +
       "the lint, without a cluster. Other kinds are passed over.",
-    "Ends with 1 where something would be refused, and with 2 where a file can't be read.",
+    "Ends with 1 where something would be refused, and with 2 where a file can't be read, or there is no object.",
   ],
   examples: [
     "kubectl macpool check 02:5d:1c:00:00:a3 -n lab",
@@ -47,6 +47,9 @@ export const check: CommandSpec = {
     if (paths.length === 0) return checkAddress(input);
     noArguments(line, "with -f, write MAC or -f FILE");
     const manifests = await readManifests(paths, process.stdin, LIMITS).catch(unreadable);
+    if (manifests.every(({ object }) => object === null)) {
+      throw new UsageError(`there is no object in ${paths.join(", ")}: write a manifest into it`);
+    }
     const defaultNamespace = (await chosen().catch(withoutKubeconfig)) ?? "default";
     const options = { open: () => input.open(), timeoutMs: line.options.requestTimeoutMs, defaultNamespace };
     const { items, ignored, notAsked } = await checkManifests(manifests, options);
@@ -95,7 +98,7 @@ function describe(view: CheckView, terminal: Terminal): string {
         ...hiddenText(elsewhere),
       ].join("\n"),
     ],
-    ["on a node", hostAddress ?? ""],
+    ["used by", hostAddress ?? ""],
     [
       "pool",
       pool === undefined
