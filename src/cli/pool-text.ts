@@ -96,7 +96,7 @@ function percent(used: number, capacity: number): string {
 }
 
 /** Allocated and released a day. */
-export function rateText({ allocationsPerDay, releasesPerDay, windowSeconds }: PoolView["rate"]): string {
+function rateText({ allocationsPerDay, releasesPerDay, windowSeconds }: PoolView["rate"]): string {
   const how = `counted for ${spanInWords(windowSeconds * 1000)}`;
   if (windowSeconds < MIN_WINDOW_SECONDS) return `not known: ${how} only`;
   return `${round(allocationsPerDay)} allocated, ${round(releasesPerDay)} released (${how})`;
