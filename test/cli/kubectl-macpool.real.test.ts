@@ -157,9 +157,8 @@ describe("kubectl macpool on a real API server", () => {
     expect(code).toBe(0);
     expect(stdout).toMatch(/^POOL .*\ndefault +1 \(<0\.1 %\) +16,777,215 +no forecast +-\n\nNo problems\.\n$/);
     const { stdout: details } = await macpool("status", "default");
-    expect(details).toMatch(
-      /^MACPool default\n {2}ranges {8}02:5d:1c:00:00:00-02:5d:1c:ff:ff:ff {2}\[#-{19}\] \(<0.1 %\)\n/,
-    );
+    const range = /^MACPool default\n {2}ranges {8}02:5d:1c:00:00:00-02:5d:1c:ff:ff:ff {2}\[#-{19}\] \(<0.1 %\)\n/;
+    expect(details).toMatch(range);
     expect(details).toContain("used          1 (<0.1 %): 1 bound, 0 pending, 0 quarantined");
     await bed.createPool("tiny", { ranges: [{ start: "02:00:00:00:00:01", end: "02:00:00:00:00:01" }] });
     const full = await macpool("status");
