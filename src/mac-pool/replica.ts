@@ -278,6 +278,7 @@ export class Replica {
       store: connections.claimsOfStarts,
       isRunning: connections.isRunning,
       isReceiver: connections.isReceiver,
+      isManaged: this.#caches.isManagedOwner,
       times,
       startingMs: () => startingMs(index.pendingMs),
     });

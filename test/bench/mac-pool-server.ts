@@ -92,6 +92,7 @@ async function pool(): Promise<number> {
     store,
     isRunning: no,
     isReceiver: no,
+    isManaged: () => true,
     objectsListing,
     networks,
     times,

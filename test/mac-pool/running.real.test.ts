@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { NETWORKS_ANNOTATION, POD_WEBHOOK, VM_WEBHOOK } from "../../src/api/names.ts";
+import { NETWORK_STATUS_ANNOTATION, NETWORKS_ANNOTATION, POD_WEBHOOK, VM_WEBHOOK } from "../../src/api/names.ts";
 import { type KubeObject, RESOURCES } from "../../src/kube/client/resource.ts";
 import { KINDS } from "../../src/mac-pool/objects/kinds.ts";
 import { eventually } from "../support/eventually.ts";
@@ -104,6 +104,26 @@ describe("objects that run, on a real API server", () => {
     // The start counts for as long as a request can live, whatever became of it.
     expect(await started(b)).toMatch(/is starting; it counts as running until \S+Z\. Try again then/);
     expect(await started(a)).toBe("started");
+  });
+
+  it("keeps no VM from running for a pod of a namespace that does not opt in, whatever that asks for and says", async () => {
+    const mac = "02:5d:1c:00:05:01";
+    const annotations = {
+      [NETWORKS_ANNOTATION]: JSON.stringify([{ name: "n", mac }]),
+      [NETWORK_STATUS_ANNOTATION]: JSON.stringify([{ name: "target/n", interface: "net1", mac }]),
+    };
+    const pod = {
+      metadata: { name: "stranger", namespace: "target", annotations },
+      spec: { nodeName: "node-a", containers: [{ name: "c", image: "none" }] },
+    };
+    await fixture.admin.create(KINDS.pods, pod);
+    await eventually("the pool knows of the pod", async () => {
+      const owners = (await fixture.claim(mac))?.status?.owners;
+      return owners?.some(({ kind, name }) => kind === "Pod" && name === "stranger") === true;
+    });
+    const [vm] = await twins(mac, "beside-stranger");
+    if (vm === undefined) throw new Error("no VM");
+    expect(await started(vm)).toBe("started");
   });
 
   it("keeps an address out of a VM that runs while another runs with it", async () => {

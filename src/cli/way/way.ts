@@ -72,7 +72,7 @@ function accepted({ history, owner }: WayFacts, { name, mac }: WayInterface): St
     }
     return unknown("accepted", "no address from a pool", askNamespaces(owner.namespace));
   }
-  const later = refusal === undefined ? "" : "; its last change was refused";
+  const later = refusal === undefined ? "" : "; its last change or start was refused";
   const held = history.value?.interfaces.find((one) => one.interface === name && one.mac === mac);
   if (held?.claim === undefined) {
     return unknown("accepted", `${mac}, for which no pool has a claim${later}`, askNamespaces(owner.namespace));

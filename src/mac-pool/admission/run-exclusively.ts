@@ -39,6 +39,8 @@ export interface RunExclusivelyOptions {
   readonly isReceiver: (vm: ObjectReference, signal: AbortSignal) => Promise<boolean>;
   /** Objects in the caches that list the address, whatever the claims say. */
   readonly objectsListing: (mac: Mac) => readonly ObservedOwner[];
+  /** Whether the pool manages the object: what it does not manage keeps nobody from running. */
+  readonly isManaged: (owner: ObjectReference) => boolean;
   readonly networks: Networks;
   readonly times: StartTimes;
   /** Whether what the claim was made for may still be stored, so that no read can show it yet. */
@@ -91,13 +93,13 @@ export class RunExclusively {
     { what, dryRun, waits }: { readonly what: "start" | "plug-in"; readonly dryRun: boolean; readonly waits: boolean },
     signal: AbortSignal,
   ): Promise<Refusal | undefined> {
-    const { store, clock, startingMs, objectsListing } = this.#options;
+    const { store, clock, startingMs, objectsListing, isManaged } = this.#options;
     const domains = await this.#domainsOf(ref, signal);
     for (let attempt = 0; attempt < MAX_CLAIM_TRIES; attempt++) {
       const claim = await store.read(mac, signal);
       const listed = objectsListing(mac);
       const status = withObjectsListing(claim === undefined ? UNCLAIMED : statusOf(claim), listed, clock.now());
-      const others = status.owners.filter((owner) => !isNamesake(owner, ref));
+      const others = status.owners.filter((owner) => !isNamesake(owner, ref) && isManaged(owner));
       if (claim !== undefined && status.owners.length === 0) return undefined;
       const isMarked = waits && status.owners.some((owner) => owner.receiver && mayBe(owner, ref));
       if (isMarked && (await this.#options.isReceiver(ref, signal))) return undefined;

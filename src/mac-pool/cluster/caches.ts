@@ -210,6 +210,10 @@ export class Caches {
     return machine?.metadata.uid === uid ? machine && attachedMacs(machine) : undefined;
   };
 
+  /** Whether the pool manages the pod that an owner stands for. Any other owner counts, whatever its namespace says. */
+  readonly isManagedOwner = ({ kind, namespace, name }: ObjectReference): boolean =>
+    kind !== "Pod" || this.#isManaged(kind, this.pods.get(`${namespace}/${name}`) ?? { metadata: { namespace } });
+
   #scopeIn(namespace: string): ConflictScope {
     const labels = this.namespaces.get(namespace) && this.labelsOf(namespace);
     return (labels && this.index.poolFor(labels)?.settings.conflictScope) ?? "Cluster";

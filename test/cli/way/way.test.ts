@@ -75,7 +75,7 @@ describe("the way from a request to a frame", () => {
 
   it("goes on where a later change was refused", () => {
     const facts = { history: { value: { ...HISTORY, history: [REFUSAL] } } };
-    expect(step("accepted", facts)?.text).toBe(`${MAC}, automatic, Bound; its last change was refused`);
+    expect(step("accepted", facts)?.text).toBe(`${MAC}, automatic, Bound; its last change or start was refused`);
     expect(walk(facts)).toHaveLength(8);
     const other = { history: { value: { ...HISTORY, history: [{ ...REFUSAL, interface: "net2" }] } } };
     expect(step("accepted", other)?.text).toBe(`${MAC}, automatic, Bound`);

@@ -37,6 +37,7 @@ export function reviewParts(
     isRunning: async ({ name = "" }) => running.includes(name),
     isReceiver: async () => false,
     objectsListing: () => [],
+    isManaged: () => true,
     networks: NO_NETWORKS,
     times: new StartTimes({ clock: systemClock, startingMs: () => 75_000, ownersOf: () => [] }),
     clock: systemClock,

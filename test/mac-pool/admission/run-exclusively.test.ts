@@ -63,6 +63,7 @@ async function gate(
       isRunning: asks,
       isReceiver,
       objectsListing,
+      isManaged: ({ namespace }) => namespace !== "strangers",
       networks,
       times,
       clock,
@@ -181,6 +182,16 @@ describe("a VM that starts under the policy DenyRunning", () => {
     }
     const { start } = await gate(["web"], [], [owner("stopped")], undefined, undefined, true);
     expect(await start("web")).toBeUndefined();
+  });
+
+  it("may beside a pod that the pool does not manage, whether that runs or is being created", async () => {
+    const pod = { ...owner("stranger"), kind: "Pod" } as const;
+    const strangers = { ...pod, namespace: "strangers" } as const;
+    expect(await (await gate(["web"], ["stranger"], [pod])).start("web")).toMatchObject({ code: "MACPOOL_RUNNING" });
+    for (const isAwaited of [false, true]) {
+      const { start } = await gate(["web"], ["stranger"], [strangers], undefined, undefined, isAwaited);
+      expect(await start("web")).toBeUndefined();
+    }
   });
 
   it("may while it waits to receive a migration, and not once it waits no longer, if the owner runs", async () => {

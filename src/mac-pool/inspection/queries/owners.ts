@@ -42,13 +42,14 @@ export async function ownerHistory(
   const informer = { VirtualMachine: machines, VirtualMachineInstance: instances, Pod: pods }[kind];
   const object = informer.get(`${namespace}/${name}`);
   const held = heldBy(ref, catalog);
-  const { items, partial = [] } = await denials.merged({ namespace, name }, scope);
-  const refusals = items.filter((denial) => denial.kind === kind);
+  const { items, partial = [] } = await denials.merged({ namespace }, scope);
+  const refusals = items.filter((denial) => isAbout(denial, ref));
   const events = history.of(`${kind}/${namespace}/${name}`);
   if (object === undefined && held.length + refusals.length + events.length === 0) return undefined;
-  const created = object?.metadata.creationTimestamp;
+  const instance = kind === "VirtualMachine" ? instances.get(`${namespace}/${name}`) : undefined;
   const entries = [
-    ...(created === undefined ? [] : [{ at: created, what: "created" as const, message: `${kind} was created` }]),
+    ...creation(kind, object),
+    ...creation("VirtualMachineInstance", instance),
     ...held.flatMap(allocation),
     // What happened within one millisecond stays in this order.
     ...events.toReversed(),
@@ -65,6 +66,21 @@ export async function ownerHistory(
     history: entries.sort((one, other) => Date.parse(other.at) - Date.parse(one.at)),
     partial: [...partial],
   };
+}
+
+/** A VM does not start where its VMI, or the launcher of that, is refused. */
+function isAbout(denial: DenialView, { kind, name }: OwnerRef): boolean {
+  if (denial.kind === kind) return denial.name === name;
+  if (kind === "Pod") return false;
+  return denial.kind === "Pod" ? LAUNCHER_OF.exec(denial.name)?.[1] === name : denial.name === name;
+}
+
+/** As KubeVirt calls the launchers of a VMI; the API server completes the name after admission. */
+const LAUNCHER_OF = /^virt-launcher-(.+)-(?:\*|[a-z0-9]{5})$/;
+
+function creation(kind: OwnerKind, object: KubeObject | undefined): HistoryEntryView[] {
+  const at = object?.metadata.creationTimestamp;
+  return at === undefined ? [] : [{ at, what: "created", message: `${kind} was created` }];
 }
 
 /** Names of the kind's objects that have claims in a namespace. */

@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { Mac } from "../../../../src/api/mac.ts";
+import type { OwnerKind } from "../../../../src/api/mac-claim.ts";
 import { systemClock } from "../../../../src/kube/clock.ts";
 import type { AdmissionRequest } from "../../../../src/kube/server/admission-server.ts";
 import { conflict } from "../../../../src/mac-pool/claims/refusals.ts";
@@ -7,7 +8,7 @@ import { DenialLog, DenialQueries } from "../../../../src/mac-pool/inspection/qu
 import { EVERYTHING } from "../../../../src/mac-pool/inspection/queries/scope.ts";
 import { denialViewSchema, ownerHistoryViewSchema } from "../../../../src/mac-pool/inspection/rest/views.ts";
 import { heldBytes } from "../../../support/held-bytes.ts";
-import { FIRST, InspectionFixture, owner } from "../inspection-fixture.ts";
+import { FIRST, InspectionFixture, instanceOf, owner, vmOf } from "../inspection-fixture.ts";
 
 const MB = 1024 * 1024;
 
@@ -44,6 +45,41 @@ describe("the refusals that a replica remembers", () => {
       EVERYTHING,
     );
     expect(ownerHistoryViewSchema.parse(told).history).toMatchObject([{ what: "refused", code: "MACPOOL_CONFLICT" }]);
+  });
+
+  it("are in the history of the VM also where its instance or a launcher was refused, until it has started", async () => {
+    let nowMs = Date.parse("2026-01-01T00:00:00Z");
+    const clock = { ...systemClock, now: () => nowMs };
+    await using fixture = await InspectionFixture.start({ clock, machines: [vmOf("default", "web", [FIRST])] });
+    const history = async (kind: OwnerKind, name: string) =>
+      (await fixture.inspector.owner({ kind, namespace: "default", name }, EVERYTHING)).history.flatMap((entry) =>
+        entry.what === "refused" ? [entry.interface] : [entry.message],
+      );
+    const refuse = (kind: OwnerKind, name: string, about: string): void => {
+      nowMs += 1_000;
+      const named = request("default", name.endsWith("-") ? "" : name);
+      const object = { metadata: name.endsWith("-") ? { generateName: name } : { name } };
+      const asked = { ...named, object } as unknown as AdmissionRequest;
+      fixture.denials.add(kind, asked, { ...refusal(), about: { interface: about } });
+    };
+    refuse("VirtualMachineInstance", "web", "instance");
+    refuse("VirtualMachineInstance", "web-db", "another instance");
+    refuse("Pod", "virt-launcher-web-", "launcher");
+    refuse("Pod", "virt-launcher-web-x7k2p", "named launcher");
+    refuse("Pod", "virt-launcher-web-db-", "another launcher");
+    refuse("Pod", "web", "pod");
+    expect(await history("VirtualMachine", "web")).toEqual([
+      "named launcher",
+      "launcher",
+      "instance",
+      "VirtualMachine was created",
+    ]);
+    expect(await history("VirtualMachineInstance", "web-db")).toEqual(["another launcher", "another instance"]);
+    expect(await history("Pod", "web")).toEqual(["pod"]);
+    const started = instanceOf(vmOf("default", "web", [FIRST]), "node-a");
+    const metadata = { ...started.metadata, creationTimestamp: "2026-01-01T00:01:00Z" };
+    await fixture.objects.tell("ADDED", "virtualmachineinstances", { ...started, metadata });
+    expect((await history("VirtualMachine", "web"))[0]).toBe("VirtualMachineInstance was created");
   });
 
   it("name an owner elsewhere to those only who may see everything", () => {
