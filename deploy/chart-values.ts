@@ -4,7 +4,7 @@
  */
 
 import { Document, type Pair, type Scalar, type YAMLMap } from "yaml";
-import { z } from "zod";
+import * as z from "zod";
 import { LABEL_PATTERN, MAX_LABEL } from "../src/api/legal-names.ts";
 import { DEFAULT_NAMESPACE, LABEL_COMPONENT, LABEL_PART_OF, LABEL_VERSION } from "../src/api/names.ts";
 import { networkAddonsConfigSpecSchema } from "../src/api/network-addons-config.ts";

@@ -2,7 +2,7 @@
 
 import { readFile, writeFile } from "node:fs/promises";
 import path from "node:path";
-import { z } from "zod";
+import * as z from "zod";
 import { ImageError } from "./image-error.ts";
 
 const byArch = z.object({ amd64: z.string(), arm64: z.string() });

@@ -3,7 +3,7 @@
 import { readFile } from "node:fs/promises";
 import { homedir, tmpdir } from "node:os";
 import path from "node:path";
-import { z } from "zod";
+import * as z from "zod";
 import { run } from "./command.ts";
 import { ImageError } from "./image-error.ts";
 

@@ -1,4 +1,4 @@
-import { z } from "zod";
+import * as z from "zod";
 import { celRules } from "./cel.ts";
 
 /** A field `mac` with an address in its one canonical form. */

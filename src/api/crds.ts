@@ -1,6 +1,6 @@
 /** The product's CustomResourceDefinitions, made from the zod schemas. `npm run generate` writes them to deploy/crds. */
 
-import type { z } from "zod";
+import type * as z from "zod";
 import { apiVersionOf, type CustomKind, MAC_CLAIMS, MAC_POOLS, NETWORK_ADDONS_CONFIGS, NODE_MACS } from "./kinds.ts";
 import { macClaimSchema } from "./mac-claim.ts";
 import { macPoolSchema } from "./mac-pool.ts";

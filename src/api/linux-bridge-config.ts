@@ -1,6 +1,6 @@
 /** `NetworkAddonsConfig.spec.linuxBridge`. Part of the contract (`src/api`). */
 
-import { z } from "zod";
+import * as z from "zod";
 import {
   MARKER_PATTERN,
   MARKER_PATTERN_TEXT,

@@ -1,6 +1,6 @@
 /** Fields of `NetworkAddonsConfig.spec.linuxBridge` for its webhook: injection of bridges into pods, lint of networks. */
 
-import { z } from "zod";
+import * as z from "zod";
 import { celRules } from "./cel.ts";
 import { UNUSABLE_NETWORKS } from "./injection-settings.ts";
 import { LABEL_PATTERN, MAX_LABEL } from "./legal-names.ts";

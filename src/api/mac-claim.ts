@@ -3,7 +3,7 @@
  * There is no status subresource: one create writes all of it.
  */
 
-import { z } from "zod";
+import * as z from "zod";
 import { canonicalMac } from "./canonical-mac.ts";
 import { celRules } from "./cel.ts";
 import { MAC_POOL_GROUP } from "./names.ts";

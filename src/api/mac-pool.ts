@@ -1,6 +1,6 @@
 /** MACPool: ranges of MAC addresses with their policy, and what is left of them. */
 
-import { z } from "zod";
+import * as z from "zod";
 import { celRules, macRangeRules } from "./cel.ts";
 import { POOL_NAMES } from "./mac-range.ts";
 import type { ObjectMeta } from "./object-meta.ts";

@@ -3,7 +3,7 @@
  * present, even empty. Defaults are filled in memory only, so the schema has none.
  */
 
-import { z } from "zod";
+import * as z from "zod";
 import { celRules, macRangeRules } from "./cel.ts";
 import { durationRules } from "./cel-durations.ts";
 import { IP_ADDRESS_PATTERN } from "./ip-address.ts";

@@ -4,7 +4,7 @@
  * with the node. There is no status subresource: all of it is a report.
  */
 
-import { z } from "zod";
+import * as z from "zod";
 import { canonicalMac } from "./canonical-mac.ts";
 import { celRules } from "./cel.ts";
 import { MAX_NODE_BRIDGES, MAX_NODE_MACS, MAX_UPLINKS } from "./node-report.ts";

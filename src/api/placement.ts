@@ -1,6 +1,6 @@
 /** Where pods of a component may run: the core/v1 fields, copied into pod templates as they are. */
 
-import { z } from "zod";
+import * as z from "zod";
 import { celRules, PRESERVE_UNKNOWN_FIELDS } from "./cel.ts";
 
 /** More than any cluster has taints. Bounds the size of pods and the cost of rules. */

@@ -1,6 +1,6 @@
 /** Turns a zod schema into the structural OpenAPI v3 schema that a CustomResourceDefinition takes. */
 
-import { z } from "zod";
+import * as z from "zod";
 
 /** A JSON Schema node of the subset that CRDs know. */
 export type StructuralSchema = {

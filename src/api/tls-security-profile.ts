@@ -1,6 +1,6 @@
 /** OpenShift's TLSSecurityProfile (config.openshift.io/v1), which HCO copies into the NetworkAddonsConfig. */
 
-import { z } from "zod";
+import * as z from "zod";
 import { celRules } from "./cel.ts";
 
 /** Names of OpenSSL have parts with dashes between them. Its keywords and lists, which can weaken a server, do not. */

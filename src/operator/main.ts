@@ -7,7 +7,7 @@
  * `src/operator` is a product: it may import api, kube and certs; nothing imports it but deploy/ and tests.
  */
 
-import { z } from "zod";
+import * as z from "zod";
 import { DEFAULT_IMAGE } from "../api/image.ts";
 import { DEFAULT_NAMESPACE, OPERATOR_NAME, PRODUCT_VERSION } from "../api/names.ts";
 import { ProfiledMetrics } from "../certs/profiled-metrics.ts";

@@ -6,7 +6,7 @@ import { existsSync } from "node:fs";
 import { mkdir, readFile, rename } from "node:fs/promises";
 import path from "node:path";
 import { promisify } from "node:util";
-import { z } from "zod";
+import * as z from "zod";
 import { cacheDirectory } from "../../cni-plugins/build/built-plugins.ts";
 import { BenchFault } from "./bench.ts";
 

@@ -4,7 +4,7 @@
  */
 
 import { createHash } from "node:crypto";
-import { z } from "zod";
+import * as z from "zod";
 import type { CustomResourceDefinition } from "../../kube/client/built-in-kinds.ts";
 import type { KubeObject, ObjectRef } from "../../kube/client/resource.ts";
 import { isWorkload } from "./applied-kinds.ts";

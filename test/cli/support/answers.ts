@@ -1,5 +1,5 @@
 /** What the pool of the golden outputs answers, checked against the schemas of inspection. */
-import { z } from "zod";
+import * as z from "zod";
 import { claimViewSchema, denialViewSchema, poolViewSchema } from "../../../src/mac-pool/inspection/rest/views.ts";
 
 export const NOW = Date.parse("2026-11-21T09:16:03Z");

@@ -1,5 +1,5 @@
 /** What the pool of the golden outputs answers about what is wrong, checked against the schemas of inspection. */
-import { z } from "zod";
+import * as z from "zod";
 import { describeHostConflict, HOST_CONFLICT_ADVICE } from "../../../src/api/host-interfaces.ts";
 import { SEEN_ELSEWHERE_ADVICE } from "../../../src/api/seen-elsewhere.ts";
 import {

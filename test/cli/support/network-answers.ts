@@ -1,5 +1,5 @@
 /** Networks and bridges of the golden outputs, checked against the schemas of inspection. */
-import { z } from "zod";
+import * as z from "zod";
 import { bridgeViewSchema, type NetworkView, networkViewSchema } from "../../../src/mac-pool/inspection/rest/views.ts";
 
 const NODES = ["node-a", "node-b", "node-c"];

@@ -41,6 +41,14 @@ it("no process loads schemas that has none", () => {
   }
 });
 
+it("holds of zod what schemas use: `import { z }` would take all of it", () => {
+  const unused = [...tree].filter(
+    ([, entry]) =>
+      entry.kind === "file" && entry.content.includes("// node_modules/zod/v4/classic/from-json-schema.js"),
+  );
+  expect(unused.map(([name]) => name)).toEqual([]);
+});
+
 it("holds of the packages for metrics and logs what processes use, and nothing that starts threads", () => {
   const parts = (name: string) =>
     sources.filter((source) => source.includes(`/${name}/`)).map((source) => source.split(`/${name}/`)[1]);

@@ -3,7 +3,7 @@ import { once } from "node:events";
 import { type AddressInfo, createServer } from "node:net";
 import { join } from "node:path";
 import { afterEach, describe, expect, test } from "vitest";
-import { z } from "zod";
+import * as z from "zod";
 import { readEnv, readPort, requireEnv } from "../../../src/kube/process/read-env.ts";
 import { compileCacheEnv } from "../../cluster/compile-cache.ts";
 import { eventually } from "../../support/eventually.ts";

@@ -1,4 +1,4 @@
-import { z } from "zod";
+import * as z from "zod";
 import { formatMac } from "../../../api/mac.ts";
 import { MAX_NAME_CHARS, MAX_NAMESPACE_CHARS, type OwnerKind } from "../../../api/mac-claim.ts";
 import type { Clock } from "../../../kube/clock.ts";

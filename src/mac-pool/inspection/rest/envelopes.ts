@@ -1,6 +1,6 @@
 /** What the views come in: lists, events of a watch, and the problem that takes the place of an answer. */
 
-import { z } from "zod";
+import * as z from "zod";
 
 const count = z.int().min(0);
 

@@ -3,7 +3,7 @@
  * and the page get the types from `views.ts`. Imports zod only.
  */
 
-import { z } from "zod";
+import * as z from "zod";
 
 const count = z.int().min(0);
 

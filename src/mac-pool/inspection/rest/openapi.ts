@@ -1,6 +1,6 @@
 /** /openapi.json: OpenAPI 3.1, from the schemas that validate questions and shape answers. */
 
-import { z } from "zod";
+import * as z from "zod";
 import { MAC_POOL_TOKEN_HEADER, PRODUCT_VERSION } from "../../../api/names.ts";
 import { problemSchema } from "./envelopes.ts";
 import { OPERATIONS, type Operation } from "./operations.ts";

@@ -1,4 +1,4 @@
-import { z } from "zod";
+import * as z from "zod";
 import type { User } from "../../../kube/access/user.ts";
 import type { Inspector } from "../queries/inspector.ts";
 import type { Scope } from "../queries/scope.ts";

@@ -1,6 +1,6 @@
 /** What a question may say in its path and its query: the schemas that validate it and describe it in /openapi.json. */
 
-import { z } from "zod";
+import * as z from "zod";
 import { parseMac } from "../../../api/mac.ts";
 import { CLAIM_ORIGINS, OWNER_KINDS, SHOWN_PHASES } from "../../../api/mac-claim.ts";
 import { badRequest } from "./problem.ts";

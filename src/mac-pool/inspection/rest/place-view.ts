@@ -1,4 +1,4 @@
-import { z } from "zod";
+import * as z from "zod";
 
 /** Where an object runs; without a node it does not. */
 export const placeView = {

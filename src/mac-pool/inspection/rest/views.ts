@@ -5,7 +5,7 @@
  * Times are RFC 3339 in UTC, addresses six lower-case octets joined by colons.
  */
 
-import { z } from "zod";
+import * as z from "zod";
 import { FINDING_CODES } from "../../../api/finding-codes.ts";
 import { CLAIM_ORIGINS, claimOwnerSchema, OWNER_KINDS, SHOWN_PHASES } from "../../../api/mac-claim.ts";
 import { CONFLICT_POLICIES, CONFLICT_SCOPES, EXPLICIT_POLICIES, HOST_ADDRESS_POLICIES } from "../../../api/mac-pool.ts";

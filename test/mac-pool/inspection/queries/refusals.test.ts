@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { z } from "zod";
+import * as z from "zod";
 import { problemSchema } from "../../../../src/mac-pool/inspection/rest/envelopes.ts";
 import { OPERATIONS } from "../../../../src/mac-pool/inspection/rest/operations.ts";
 import { readParameters } from "../../../../src/mac-pool/inspection/rest/parameters.ts";
