@@ -124,7 +124,7 @@ describe("kubectl macpool explain on a real API server", () => {
       step: "attached",
       state: "wrong",
       text: "error adding container to network: no bridge br1",
-      remedy: `kubectl describe pod ${POD.name} shows each attempt.`,
+      remedy: `kubectl describe pod ${POD.name} -n ${POD.namespace} shows each attempt.`,
     });
   });
 

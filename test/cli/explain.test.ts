@@ -179,7 +179,7 @@ describe("kubectl macpool explain", () => {
       step: "attached",
       state: "wrong",
       text: "\ufffd[31mno bridge \ufffdbr1",
-      remedy: `kubectl describe pod ${POD} shows each attempt.`,
+      remedy: `kubectl describe pod ${POD} -n lab shows each attempt.`,
     });
   });
 

@@ -1,11 +1,11 @@
 import { HOST_CONFLICT_ADVICE } from "../../api/host-interfaces.ts";
-import { OWNER_KINDS, type OwnerKind } from "../../api/mac-claim.ts";
 import { STEPS, type Step, type Way } from "../../api/way.ts";
 import type { HistoryEntryView } from "../../mac-pool/inspection/rest/views.ts";
-import type { KnownHistory, KnownInterface, OwnerRef } from "../backends/pool-backend.ts";
+import type { KnownHistory, KnownInterface } from "../backends/pool-backend.ts";
 import { hostText } from "../claim-text.ts";
 import type { CommandSpec } from "../command.ts";
 import { oneArgument, UsageError } from "../command-line.ts";
+import { namedOwner, OWNER_FORMS, ownersNamed } from "../owner-argument.ts";
 import { localTime, spanInWords } from "../quantities.ts";
 import { type Column, formatTable } from "../table.ts";
 import { beside, type Colour, painted, type Terminal, wrapped } from "../terminal.ts";
@@ -33,18 +33,18 @@ export const explain: CommandSpec = {
   args: "VM",
   summary: "what a VM or pod has, and why its network does not work",
   details: [
-    "VM is NAME, NAMESPACE/NAME or KIND/NAMESPACE/NAME with vm, vmi or pod.",
+    `VM is ${OWNER_FORMS} with vm, vmi or pod.`,
     "Goes the way of each interface, from its request to its frames, up to the first thing that is wrong, and says what to do. " +
       "What you may not see is no reason to stop. Ends with 1 where the VM or pod was refused last, or no pool knows it.",
   ],
   run: async (input) => {
     const { line, terminal, nowMs } = input;
-    const wanted = oneArgument(line, "the name of a VM, a VMI or a pod");
-    const namespace = await input.namespace();
-    if (namespace === undefined && !wanted.includes("/")) {
+    const wanted = namedOwner(oneArgument(line, "the name of a VM, a VMI or a pod, as KIND/NAME"));
+    const namespace = wanted.namespace ?? (await input.namespace());
+    if (namespace === undefined) {
       throw new UsageError("explain needs a namespace: write NAMESPACE/NAME, or -n in place of -A");
     }
-    const refs = parseOwner(wanted, namespace ?? "");
+    const refs = ownersNamed(wanted, namespace);
     const { owner, way, isKnown, knowsRefusals } = await explained(refs, input);
     if (owner === undefined) {
       const what = `no VM, VMI or pod ${refs[0]?.namespace}/${refs[0]?.name} has an address`;
@@ -151,26 +151,4 @@ function history(entries: readonly HistoryEntryView[], terminal: Terminal): stri
       return beside(terminal, head, [message], 34);
     })
     .join("");
-}
-
-/** Kinds by kubectl's names for them. */
-const KINDS: Readonly<Record<string, OwnerKind>> = {
-  ...Object.fromEntries(OWNER_KINDS.map((kind) => [kind.toLowerCase(), kind])),
-  vm: "VirtualMachine",
-  vmi: "VirtualMachineInstance",
-  po: "Pod",
-};
-
-/** The object that `NAME`, `NAMESPACE/NAME` or `KIND/NAMESPACE/NAME` means, of each kind that it may have, VMs first. */
-function parseOwner(text: string, namespace: string): readonly OwnerRef[] {
-  const parts = text.split("/");
-  const name = parts.at(-1) ?? "";
-  if (parts.length > 3 || parts.includes("")) {
-    throw new UsageError(`${JSON.stringify(text)} names no object: write NAME, NAMESPACE/NAME or KIND/NAMESPACE/NAME`);
-  }
-  const named = parts.at(-2) ?? namespace;
-  if (parts.length < 3) return OWNER_KINDS.map((kind) => ({ kind, namespace: named, name }));
-  const kind = KINDS[parts[0]?.toLowerCase() ?? ""];
-  if (kind !== undefined) return [{ kind, namespace: named, name }];
-  throw new UsageError(`unknown kind ${JSON.stringify(parts[0])}: use vm, vmi or pod`);
 }

@@ -4,6 +4,7 @@ import type { KnownClaim, ListedClaim } from "../backends/pool-backend.ts";
 import { describeClaim, describeUnclaimed, formatClaims, ownerName, saidText } from "../claim-text.ts";
 import type { CommandInput, CommandResult, CommandSpec } from "../command.ts";
 import { oneArgument } from "../command-line.ts";
+import { type NamedOwner, namedOwner, OWNER_FORMS } from "../owner-argument.ts";
 import { wrapped } from "../terminal.ts";
 import { claimNameOf, formatList, formatViews } from "../views-text.ts";
 
@@ -15,8 +16,8 @@ export const find: CommandSpec = {
   args: "WHAT",
   summary: "who has an address, or the addresses of a VM or namespace",
   details: [
-    "WHAT is a MAC address in any notation, a part of one (four hex digits or more), NAME, NAMESPACE/NAME " +
-      "or KIND/NAMESPACE/NAME of a VM, a VMI or a pod, or a namespace.",
+    "WHAT is a MAC address in any notation, a part of one (four hex digits or more), " +
+      `${OWNER_FORMS} of a VM, a VMI or a pod, or a namespace.`,
   ],
   offers: "namespaces",
   run: async (input) => {
@@ -42,8 +43,9 @@ async function findByText(wanted: string, input: CommandInput): Promise<CommandR
   // A user with rights in one namespace only has to name it. Without a name, all namespaces are searched.
   const namespace = input.onlyNamespace;
   const search = wanted.split("/").at(-1)?.replace(/\*$/, "");
+  const meant = namedOwner(wanted);
   const claims = await input.ask((backend) => backend.claims(input.onlyNamespace, search));
-  const named = claims.filter(({ owners }) => owners.some((owner) => isNamed(wanted, owner, namespace)));
+  const named = claims.filter(({ owners }) => owners.some((owner) => isNamed(meant, owner, namespace)));
   if (named.length > 0) return show(await detailed(named, input), input);
   const inNamespace = claims.filter(({ owners }) => owners.some((owner) => owner.namespace === wanted));
   if (inNamespace.length > 0) return table(inNamespace, input, wanted);
@@ -65,13 +67,11 @@ function detailed(
   );
 }
 
-/** `name` in the namespace, `namespace/name`, or `kind/namespace/name` in any case. */
-function isNamed(wanted: string, owner: OwnerView, namespace: string | undefined): boolean {
-  const name = ownerName(owner);
-  const parts = wanted.split("/");
-  if (parts.length === 1) return wanted === name && (namespace === undefined || namespace === owner.namespace);
-  if (parts.length === 2) return parts[0] === owner.namespace && parts[1] === name;
-  return parts[0]?.toLowerCase() === owner.kind.toLowerCase() && parts[1] === owner.namespace && parts[2] === name;
+/** Without a namespace of its own, in the one that is given; without any, in all. */
+function isNamed({ kind, namespace: own, name }: NamedOwner, owner: OwnerView, namespace: string | undefined): boolean {
+  const inside = own ?? namespace;
+  const isThere = inside === undefined || inside === owner.namespace;
+  return isThere && name === ownerName(owner) && (kind === undefined || kind === owner.kind);
 }
 
 function show(claims: readonly KnownClaim[], { line, nowMs, terminal }: CommandInput): CommandResult {

@@ -5,6 +5,8 @@ import type { WayInterface } from "./facts.ts";
 /** What a network asks of a bridge of the node. */
 export interface NetworkOnBridge {
   readonly nad: NadRef;
+  /** What the plugin reads. */
+  readonly config: NonNullable<ReturnType<typeof bridgeOfConfig>>;
   readonly bridge: string;
   /** Ascending; empty where the network asks for none. The VLAN of untagged frames is the first. */
   readonly vlans: readonly number[];
@@ -25,6 +27,7 @@ export function onBridge({ nad, network }: Pick<WayInterface, "nad" | "network">
   const vlans = access === 0 ? trunk : [access, ...trunk.filter((id) => id !== access)];
   return {
     nad,
+    config: read,
     bridge: read.bridge,
     vlans,
     vlansText: describeVlans(vlans),

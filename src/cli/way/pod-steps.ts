@@ -2,6 +2,7 @@ import { BRIDGE_RESOURCE_PREFIX, NETWORK_STATUS_ANNOTATION } from "../../api/nam
 import { isFinishedPhase } from "../../api/phase.ts";
 import type { Step } from "../../api/way.ts";
 import type { Pod } from "../../kube/client/built-in-kinds.ts";
+import type { ObjectMeta } from "../../kube/client/resource.ts";
 import type { Machine, WayFacts, WayInterface } from "./facts.ts";
 import { addressIn } from "./interfaces.ts";
 import { ok, quoted, unknown, wrong } from "./step.ts";
@@ -20,7 +21,7 @@ export function scheduled(facts: WayFacts): Step {
   if (nodeName !== undefined) return ok("scheduled", `${name} on ${nodeName}`);
   const said = pod.value.status?.conditions?.find(({ type, status }) => type === "PodScheduled" && status === "False");
   if (said?.message === undefined) return unknown("scheduled", `${name} is not scheduled yet`);
-  return unschedulable(said.message, `kubectl describe pod ${pod.value.metadata.name}`);
+  return unschedulable(said.message, describeCommand("pod", pod.value.metadata));
 }
 
 /** A VM that does not run, or that KubeVirt could not start. */
@@ -30,11 +31,15 @@ function withoutPod({ owner, machine, instance }: WayFacts): Step {
   const isStarting = instance?.value !== undefined;
   const fault = faultOf(instance, "Synchronized", "False") ?? faultOf(machine, "Failure", "True");
   if (fault !== undefined) {
-    const kind = isStarting ? "vmi" : "vm";
-    return wrong("scheduled", `KubeVirt can't start it: ${quoted(fault)}`, `kubectl describe ${kind} ${owner.name}`);
+    const remedy = `${describeCommand(isStarting ? "vmi" : "vm", owner)} shows more.`;
+    return wrong("scheduled", `KubeVirt can't start it: ${quoted(fault)}`, remedy);
   }
   if (isStarting) return unknown("scheduled", "KubeVirt has not made its pod yet");
   return unknown("scheduled", "it does not run, so nothing is scheduled or attached");
+}
+
+function describeCommand(kind: string, { name, namespace }: Pick<ObjectMeta, "name" | "namespace">): string {
+  return `kubectl describe ${kind} ${name} -n ${namespace}`;
 }
 
 function faultOf(machine: WayFacts["machine"], type: string, status: string): string | undefined {
@@ -79,25 +84,31 @@ export function attached({ owner, pod, sandboxErrors }: WayFacts, nic: WayInterf
     const mac = addressIn(one.mac);
     const device = `as ${quoted(String(one.interface ?? "?"))}`;
     if (nic.mac === undefined || mac === nic.mac) return ok("attached", `${device}${mac ? ` with ${mac}` : ""}`);
-    return wrong("attached", `${device} with ${mac ?? "no address"}, not with ${nic.mac}`, restart(owner));
+    return wrong("attached", `${device} with ${mac ?? "no address"}, not with ${nic.mac}`, again(owner));
   }
   if (text !== undefined && status?.phase === "Running") {
     const reason = all === undefined ? "its network-status can't be read" : `its network-status has no ${network}`;
-    return wrong("attached", `${pod.value?.metadata.name} runs, but ${reason}`, restart(owner));
+    return wrong("attached", `${pod.value?.metadata.name} runs, but ${reason}`, again(owner));
   }
   if (status?.phase === "Running") {
-    const remedy = "Look whether multus runs on the node: it reads what a pod asks for only when the pod starts.";
+    const ofNode = `kubectl get pods -A --field-selector spec.nodeName=${pod.value?.spec?.nodeName}`;
+    const remedy = `Look whether multus runs there: ${ofNode} | grep multus. ${again(owner)}`;
     return wrong("attached", `${pod.value?.metadata.name} runs, but multus attached nothing to it`, remedy);
   }
   if ("unknown" in sandboxErrors) return unknown("attached", `not yet; events are ${sandboxErrors.unknown}`);
   const [error] = sandboxErrors.value ?? [];
   if (error === undefined) return unknown("attached", "not yet, and the runtime has reported no error");
-  return wrong("attached", cniError(error), `kubectl describe pod ${metadata?.name} shows each attempt.`);
+  return wrong("attached", cniError(error), `${describeCommand("pod", metadata ?? {})} shows each attempt.`);
 }
 
-function restart({ kind }: WayFacts["owner"]): string {
-  const what = kind === "Pod" ? "Make the pod again" : "Restart the VM";
-  return `${what}: a pod gets what it asks for when it starts.`;
+function again({ kind, namespace, name }: WayFacts["owner"]): string {
+  const ref = `${name} -n ${namespace}`;
+  const todo = {
+    VirtualMachine: `virtctl restart ${ref}`,
+    VirtualMachineInstance: `kubectl delete vmi ${ref}, and make it again.`,
+    Pod: `kubectl delete pod ${ref}, and make it again.`,
+  }[kind];
+  return `A pod gets what it asks for when it starts: ${todo}`;
 }
 
 /** Undefined where nobody can read it. */

@@ -2,9 +2,9 @@
  * The way of one interface from the request to the frame. Pure: takes what was read, and tells each station up to the first
  * where something is wrong. What is not known stops nothing.
  */
+import type { NadRef } from "../../api/claim-network.ts";
 import { addressesIn, describeHosts, HOST_CONFLICT_ADVICE } from "../../api/host-interfaces.ts";
 import { parseMac } from "../../api/mac.ts";
-import { nodesHave } from "../../api/network-text.ts";
 import {
   describeSeenElsewhere,
   type Flap,
@@ -18,6 +18,7 @@ import {
 import type { Step } from "../../api/way.ts";
 import type { KnownHistory } from "../backends/pool-backend.ts";
 import { lintNetworks, type Network } from "../networks.ts";
+import { bridge } from "./bridge-step.ts";
 import type { WayFacts, WayInterface } from "./facts.ts";
 import { kernelSteps } from "./kernel-steps.ts";
 import { type NetworkOnBridge, onBridge } from "./network-on-bridge.ts";
@@ -37,11 +38,11 @@ function* stations(facts: WayFacts, nic: WayInterface): Generator<Step, void> {
   const bridged = onBridge(nic);
   yield accepted(facts, nic);
   yield network(nic, bridged);
-  if (bridged !== undefined) yield bridge(facts, bridged);
-  yield scheduled(facts);
-  let frames: Step | undefined;
   // Without a node, there is nothing to attach to. Where the pod is not visible, its node may still be known.
   const node = nodeOf(facts);
+  if (bridged !== undefined) yield bridge(facts, bridged, node !== undefined);
+  yield scheduled(facts);
+  let frames: Step | undefined;
   if (node !== undefined && nic.nad !== undefined) {
     const attachment = attached(facts, nic);
     yield attachment;
@@ -67,7 +68,8 @@ function accepted({ history, owner }: WayFacts, { name, mac }: WayInterface): St
   if (mac === undefined) {
     if (refusal !== undefined) {
       const { message, mac: asked } = refusal;
-      const remedy = `kubectl macpool ${asked === undefined ? "denials" : `find ${asked}`} shows more`;
+      const more = asked === undefined ? `denials -n ${owner.namespace}` : `find ${asked}`;
+      const remedy = `kubectl macpool ${more} shows more`;
       return wrong("accepted", `refused: ${quoted(message)}`, remedy);
     }
     return unknown("accepted", "no address from a pool", askNamespaces(owner.namespace));
@@ -104,40 +106,22 @@ function network({ nad, network }: WayInterface, bridged: NetworkOnBridge | unde
   const [error] = errors;
   if (error !== undefined) {
     const remedy = `Correct NetworkAttachmentDefinition ${name}, then start the VM or pod again.`;
-    return wrong("network", `${name}: ${quoted(error.message)}${more(errors.length)}`, remedy);
+    return wrong("network", `${name}: ${quoted(error.message)}${more(errors.length, nad)}`, remedy);
   }
   const warnings = findings.filter(({ severity }) => severity !== "note");
   const [warning] = warnings;
-  const said = warning === undefined ? "" : `. Warning: ${quoted(warning.message)}${more(warnings.length)}`;
+  const said = warning === undefined ? "" : `. Warning: ${quoted(warning.message)}${more(warnings.length, nad)}`;
   return ok("network", `${name}: ${describeNetwork(network.value, bridged)}${said}`);
 }
 
-const more = (count: number): string => (count > 1 ? ` (and ${count - 1} more: kubectl macpool lint)` : "");
+function more(count: number, { namespace, name }: NadRef): string {
+  const all = `kubectl get network-attachment-definitions ${name} -n ${namespace} -o yaml | kubectl macpool lint -f -`;
+  return count > 1 ? ` (and ${count - 1} more: ${all})` : "";
+}
 
 function describeNetwork({ config }: Network, bridged: NetworkOnBridge | undefined): string {
   if (bridged !== undefined) return [`bridge ${bridged.bridge}`, bridged.vlansText].filter(Boolean).join(", ");
   return config === "" ? "its configuration is a file of each node" : "its plugin is not the bridge plugin";
-}
-
-function bridge(facts: WayFacts, { bridge, makesBridge, nad }: NetworkOnBridge): Step {
-  if (makesBridge) return ok("bridge", `the plugin makes ${bridge} on each node, because the network has a gateway`);
-  const nodes = publishedBridges(facts);
-  if ("unknown" in nodes) return unknown("bridge", `nodes are ${nodes.unknown}`);
-  const all = nodes.value ?? [];
-  const names = all.filter(({ bridges }) => bridges.includes(bridge)).map(({ name }) => name);
-  const count = nodesHave(names.length, all.length, bridge);
-  if (names.length > 0) return ok("bridge", `${count}: ${named(names.sort())}`);
-  return wrong("bridge", count, `Make ${bridge} on a node, or correct "bridge" in ${nad.namespace}/${nad.name}.`);
-}
-
-/** The capacity of nodes says which bridges they publish, and so do their reports, for who may not list nodes. */
-function publishedBridges({ nodes, reports }: WayFacts): WayFacts["nodes"] {
-  if ("value" in nodes || "unknown" in reports) return nodes;
-  const value = (reports.value ?? []).flatMap(({ metadata: { name = "" }, bridges }) =>
-    bridges === undefined ? [] : [{ name, bridges: bridges.map((one) => one.name) }],
-  );
-  // A node that does not report its bridges may have it.
-  return value.length > 0 && value.length === reports.value?.length ? { value } : nodes;
 }
 
 function alone(facts: WayFacts, mac: string, name: string): Step {
@@ -182,7 +166,7 @@ function aloneInCluster(facts: WayFacts, mac: string, name: string): Step {
     const hidden = elsewhere === 0 ? [] : [`${elsewhere} in namespaces that you may not see`];
     const who = named([...others.map((one) => `${one.kind} ${one.namespace}/${one.name}`), ...hidden]);
     if (collision.isSaid) {
-      return unknown("alone", `${mac} is also in use by ${who}, as only pods say of themselves`, collision.advice);
+      return unknown("alone", `by what pods say of themselves, ${mac} is also in use by ${who}`, collision.advice);
     }
     if (knowsRunning || others.some((one) => one.node !== undefined)) {
       return wrong("alone", `${mac} is also in use by ${who}`, collision.advice);

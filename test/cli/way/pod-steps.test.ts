@@ -43,9 +43,17 @@ describe("the step scheduled", () => {
     });
     const text = "KubeVirt can't start it: admission webhook said no";
     const failed = { ...none, instance: { value: undefined }, machine: machineWith("Failure", "True") };
-    expect(scheduled(failed)).toMatchObject({ state: "wrong", text, remedy: "kubectl describe vm web" });
+    expect(scheduled(failed)).toMatchObject({
+      state: "wrong",
+      text,
+      remedy: "kubectl describe vm web -n lab shows more.",
+    });
     const unsynchronized = { ...none, instance: machineWith("Synchronized", "False") };
-    expect(scheduled(unsynchronized)).toMatchObject({ state: "wrong", text, remedy: "kubectl describe vmi web" });
+    expect(scheduled(unsynchronized)).toMatchObject({
+      state: "wrong",
+      text,
+      remedy: "kubectl describe vmi web -n lab shows more.",
+    });
     expect(scheduled(none)).toMatchObject({ state: "unknown", text: "KubeVirt has not made its pod yet" });
     expect(scheduled({ ...none, instance: HIDDEN })).toMatchObject({
       state: "unknown",
@@ -93,6 +101,23 @@ describe("the step attached", () => {
     SAID,
   ])("repeats the plugin's words of the newest error: %#", (message) => {
     expect(attached(failing(message, "an older one"), NIC)).toMatchObject({ state: "wrong", text: SAID });
+  });
+
+  it("says what to do with commands that name the namespace", () => {
+    const remedyFor = (kind: WayFacts["owner"]["kind"], attachments: unknown): string | undefined => {
+      const owner = { kind, namespace: "lab", name: "web" };
+      return attached({ ...withStatus(attachments), owner }, NIC).remedy;
+    };
+    const again = "A pod gets what it asks for when it starts: ";
+    expect(remedyFor("VirtualMachine", [])).toBe(`${again}virtctl restart web -n lab`);
+    expect(remedyFor("VirtualMachineInstance", [])).toBe(`${again}kubectl delete vmi web -n lab, and make it again.`);
+    expect(remedyFor("Pod", [])).toBe(`${again}kubectl delete pod web -n lab, and make it again.`);
+    expect(remedyFor("VirtualMachine", undefined)).toBe(
+      "Look whether multus runs there: kubectl get pods -A --field-selector spec.nodeName=node-a | grep multus. " +
+        `${again}virtctl restart web -n lab`,
+    );
+    expect(attached(failing(SAID), NIC).remedy).toBe("kubectl describe pod launcher -n lab shows each attempt.");
+    expect(scheduled(unscheduled("no room")).remedy).toBe("kubectl describe pod launcher -n lab shows more");
   });
 
   it("keeps a long error short and in one line", () => {

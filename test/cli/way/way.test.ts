@@ -137,6 +137,18 @@ describe("the way from a request to a frame", () => {
     });
   });
 
+  it("does not take for certain what pods say of themselves", () => {
+    const party = { kind: "Pod", namespace: "lab", name: "t4", saidBy: "network-status" } as const;
+    const advice = "Look at its interfaces first.";
+    const value = [{ mac: MAC, parties: [party], elsewhere: 0, isSaid: true as const, advice }];
+    expect(step("alone", { collisions: { value } })).toEqual({
+      step: "alone",
+      state: "unknown",
+      text: `by what pods say of themselves, ${MAC} is also in use by Pod lab/t4`,
+      remedy: advice,
+    });
+  });
+
   it("says of an address without a claim, and of none, where to look", () => {
     const without = { history: { value: { ...HISTORY, interfaces: [] } } };
     const remedy = "kubectl macpool namespaces -n lab says whether a pool serves the namespace";

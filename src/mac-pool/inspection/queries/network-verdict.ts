@@ -2,7 +2,7 @@ import { bridgeResource } from "../../../api/bridge-resource.ts";
 import { NAD_RESOURCE_NAME_ANNOTATION } from "../../../api/names.ts";
 import type { Finding, FindingCode } from "../../../nad-lint/finding.ts";
 import { lintNetwork } from "../../../nad-lint/lint.ts";
-import { checkNodes } from "../../../nad-lint/node-checks.ts";
+import { verdictOnNode } from "../../../nad-lint/node-verdict.ts";
 import type { bridgeOfConfig } from "../../../nad-lint/segment.ts";
 import type { Verdict } from "../rest/network-views.ts";
 import type { BridgeOnNodes } from "./node-bridges.ts";
@@ -74,19 +74,11 @@ export function judgeNetwork(
   return {
     findings,
     byGroup: groups.map((group) => {
-      const verdict = verdictOn(bridge, group.bridge, group.nodes[0] ?? "");
+      const verdict = verdictOnNode(bridge, { node: group.nodes[0] ?? "", ...group.bridge });
       return isMistaken && verdict === "Works" ? "Warning" : verdict;
     }),
     elsewhere: verdictWithoutBridge(bridge, resource, groups.length > 0),
   };
-}
-
-function verdictOn(config: BridgeConfig, bridge: BridgeOnNodes["groups"][number]["bridge"], node: string): Verdict {
-  const said = checkNodes(config, [{ node, ...bridge }], "");
-  if (said.length === 0) return "Works";
-  if (said.some(({ code }) => code === "vlan-impossible")) return "Fails";
-  const refuses = config.vlans?.requireFiltering === true && !config.vlans.enableFiltering;
-  return refuses && said.some(({ code }) => code === "vlan-unfiltered") ? "Fails" : "Warning";
 }
 
 /** With a gateway the plugin makes the bridge. By the resource, the scheduler sends no pod there. */
