@@ -60,7 +60,7 @@ export class DryRuns {
     if (verdict === "accepted") return { verdict, findings: warned };
     if (verdict === "unchecked") return unchecked(message, warned);
     if (this.#isBroughtAlong(message, namespace)) {
-      return unchecked(`${message} The files bring it along: check again when that is applied.`, warned);
+      return unchecked(`${message.replace(/\.$/, "")}. It is in the files: apply that first, and check again.`, warned);
     }
     const code = by === undefined ? "refused" : `refused by ${by}`;
     return { verdict, findings: [{ severity: "error", code, message }, ...warned] };

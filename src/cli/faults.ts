@@ -9,6 +9,11 @@ export class CliError extends Error {
 /** Of a server that takes a connection, or swallows it, and says nothing. */
 const SILENT = "ETIMEDOUT";
 
+/** A role that is bound in a namespace does not reach objects of the cluster, as claims and pools are. */
+const OWN_NAMESPACE =
+  "For one namespace, write -n NAMESPACE --pool-namespace NAMESPACE; the pool's service needs the Role macpool-inspection of " +
+  "docs/cli.md, Rights. For the whole cluster, ask for a ClusterRoleBinding to kubemacpool-view.";
+
 /** What went wrong at the API server, in a sentence for the user; undefined for anything else. */
 export function describeFault(error: unknown, server: string): string | undefined {
   if (error instanceof ConnectionError) {
@@ -25,8 +30,8 @@ export function describeFault(error: unknown, server: string): string | undefine
   }
   if (status === 401) return "the API server does not know these credentials: log in again";
   if (status !== 403) return message;
-  const advice = / cannot impersonate/.test(message)
-    ? "ask without --as"
-    : "ask for ClusterRole kubemacpool-view or view";
-  return `${message}: ${advice}`;
+  if (/ cannot impersonate/.test(message)) return `${message}: ask without --as`;
+  return request.includes(MAC_POOL_GROUP)
+    ? `${message}. ${OWN_NAMESPACE}`
+    : `${message}: ask an administrator for that right`;
 }

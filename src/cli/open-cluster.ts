@@ -100,7 +100,8 @@ export class OpenCluster implements AsyncDisposable {
   /** A sentence for the user in place of what a call threw. */
   describe(error: unknown): unknown {
     if (error instanceof NeedsService) {
-      return new CliError(`only the MAC pool's service knows ${error.message}, and ${this.#unavailable?.message}`, {
+      const why = this.#unavailable?.message ?? "";
+      return new CliError(`only the MAC pool's service knows ${error.message}. It can't be asked: ${why}`, {
         cause: error,
       });
     }

@@ -13,7 +13,7 @@ import { completions, namesFor } from "./completion.ts";
 import { CliError } from "./faults.ts";
 import { helpOf, overview } from "./help.ts";
 import { OpenCluster } from "./open-cluster.ts";
-import type { Terminal } from "./terminal.ts";
+import { type Terminal, wrapped } from "./terminal.ts";
 
 export interface RunInput {
   readonly argv: readonly string[];
@@ -47,8 +47,9 @@ export async function run(input: RunInput): Promise<RunResult> {
     if (options.help) return said(helpOf(specOf(command)));
     return await carryOut(specOf(command), line, input);
   } catch (error) {
-    if (error instanceof UsageError) return { stdout: "", stderr: `error: ${error.message}\n`, exitCode: 2 };
-    if (error instanceof CliError) return { stdout: "", stderr: `error: ${error.message}\n`, exitCode: 1 };
+    const stderr = (sentence: string): string => linesOf(`error: ${sentence}`, input.terminal);
+    if (error instanceof UsageError) return { stdout: "", stderr: stderr(error.message), exitCode: 2 };
+    if (error instanceof CliError) return { stdout: "", stderr: stderr(error.message), exitCode: 1 };
     throw error;
   }
 }
@@ -72,7 +73,8 @@ async function carryOut(spec: CommandSpec, line: CommandLine, input: RunInput): 
   const { options } = line;
   const clusters = new Map<string | undefined, Promise<OpenCluster>>();
   const open = (context = options.context): Promise<OpenCluster> => {
-    const onObjectsOnly = (reason: string): void => input.warn(objectsOnly(reason, context));
+    const onObjectsOnly = (reason: string): void =>
+      input.warn(wrapped(input.terminal, objectsOnly(reason, context), 0));
     const cluster =
       clusters.get(context) ?? OpenCluster.open({ env: input.env, options, context, now: input.now, onObjectsOnly });
     clusters.set(context, cluster);
@@ -92,7 +94,7 @@ async function carryOut(spec: CommandSpec, line: CommandLine, input: RunInput): 
   };
   try {
     const { stdout, stderr = "", exitCode } = await spec.run(asked);
-    return { stdout, stderr: stderr === "" ? "" : `${stderr}\n`, exitCode };
+    return { stdout, stderr: linesOf(stderr, input.terminal), exitCode };
   } finally {
     for (const opened of await Promise.allSettled(clusters.values())) {
       if (opened.status === "fulfilled") await opened.value[Symbol.asyncDispose]();
@@ -100,8 +102,18 @@ async function carryOut(spec: CommandSpec, line: CommandLine, input: RunInput): 
   }
 }
 
+/** Each line of the text as wide as the terminal. */
+function linesOf(text: string, terminal: Terminal): string {
+  return text === ""
+    ? ""
+    : text
+        .split("\n")
+        .map((line) => wrapped(terminal, line, 0))
+        .join("");
+}
+
 function objectsOnly(reason: string, context: string | undefined): string {
   const where = context === undefined ? "" : `context ${context}: `;
   const what = "This answer is from MACPool and MACClaim objects, without denials and rates.";
-  return `note: ${where}the MAC pool's service can't be asked: ${reason}. ${what}\n`;
+  return `note: ${where}the MAC pool's service can't be asked: ${reason}. ${what}`;
 }

@@ -57,6 +57,27 @@ describe("the pool's service", () => {
     },
   );
 
+  it("tells of a full pool to look at the pools, since there is no address to check", async () => {
+    const refused = { at: "2026-11-21T09:14:03Z", what: "refused", code: "MACPOOL_FULL", message: "full" };
+    const who = { kind: "VirtualMachine", namespace: "default", name: "web", exists: false };
+    const body = { ...who, interfaces: [], history: [refused], partial: [] };
+    const { stdout } = await say({ rest: () => ({ body }) }, "explain", "web");
+    expect(stdout).toContain("  - kubectl macpool status shows how full each pool is;");
+    expect(stdout).not.toContain("check MAC");
+    const limited = { ...body, history: [{ ...refused, code: "MACPOOL_NAMESPACE_LIMIT" }] };
+    expect((await say({ rest: () => ({ body: limited }) }, "explain", "web")).stdout).not.toContain("What you can do");
+  });
+
+  it("says where nothing was found, and what to ask then", async () => {
+    const rest: Script["rest"] = () => ({ body: { items: [], total: 0 } });
+    expect((await say({ rest }, "find", "ghost", "-n", "lab")).stderr).toBe(
+      'no MAC address found for "ghost" in namespace lab: kubectl macpool list -n lab shows what there is\n',
+    );
+    expect((await say({ rest }, "find", "ghost")).stderr).toBe(
+      'no MAC address found for "ghost": try kubectl macpool list -A, or -n NAMESPACE if you may read one namespace only\n',
+    );
+  });
+
   it("is asked page by page", async () => {
     const rest: Script["rest"] = (_, query) => {
       const [first, ...others] = claims;

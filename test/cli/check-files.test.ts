@@ -160,7 +160,7 @@ describe("kubectl macpool check -f", () => {
     expect(together).toMatchObject({ exitCode: 0, ignored: 1, total: 3 });
     const verdicts = together.items.map(({ verdict }: { verdict: string }) => verdict);
     expect(verdicts).toEqual(["accepted", "unchecked", "unchecked"]);
-    expect(together.items[1].findings[0].message).toContain("The files bring it along");
+    expect(together.items[1].findings[0].message).toContain(". It is in the files: apply that first, and check again.");
   });
 
   it("refuses an address that two objects of the files ask for", async () => {

@@ -22,7 +22,11 @@ it("says what to do about credentials, rights and a server that does not answer"
   expect(fault(401, "Unauthorized")).toBe("the API server does not know these credentials: log in again");
   const forbidden = { kind: "Status", code: 403, reason: "Forbidden", message: "macclaims is forbidden" };
   expect(fault(403, JSON.stringify(forbidden))).toBe(
-    "macclaims is forbidden: ask for ClusterRole kubemacpool-view or view",
+    "macclaims is forbidden. For one namespace, write -n NAMESPACE --pool-namespace NAMESPACE; the pool's service needs the " +
+      "Role macpool-inspection of docs/cli.md, Rights. For the whole cluster, ask for a ClusterRoleBinding to kubemacpool-view.",
+  );
+  expect(fault(403, JSON.stringify({ ...forbidden, message: "nodes is forbidden" }), "GET /api/v1/nodes")).toBe(
+    "nodes is forbidden: ask an administrator for that right",
   );
   const impersonated = { ...forbidden, message: 'User "x" cannot impersonate resource "users"' };
   expect(fault(403, JSON.stringify(impersonated))).toBe(`${impersonated.message}: ask without --as`);

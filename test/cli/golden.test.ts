@@ -148,6 +148,11 @@ describe("what kubectl macpool prints", () => {
     await expect(transcript(argv, "pipe", { ...told, stdout })).toMatchFileSnapshot(goldenPath("ui"));
   });
 
+  it.each(COMMANDS)("help $name has examples of the command", ({ name, examples = [] }) => {
+    expect(examples.length).toBeGreaterThan(0);
+    for (const example of examples) expect(example).toMatch(new RegExp(`kubectl macpool ${name}( |\\)|$)`));
+  });
+
   it.each(COMMANDS.map(({ name }) => name))("help %s fits 80 columns", async (name) => {
     const { exitCode, stdout } = await macpool(kubeconfig, ["help", name]);
     expect(exitCode).toBe(0);

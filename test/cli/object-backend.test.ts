@@ -52,7 +52,7 @@ describe("the objects", () => {
       "the user may not ask it",
       { proxy: status(403, "no proxy for you", "Forbidden") },
       "you may not use the proxy of its Service (no proxy for you)",
-      "Ask for ClusterRole kubemacpool-view.",
+      "Ask an administrator for the Role macpool-inspection of docs/cli.md, Rights, or for ClusterRole kubemacpool-view in the whole cluster.",
     ],
     [
       "nothing says where it is",
@@ -114,7 +114,7 @@ SERVICE_AWAY
     const { stdout } = await say({ ...away, pools, hosts }, "map");
     expect(stdout).toContain(`02:5d:1c:00:00:a0  ···B·N${"·".repeat(10)}N${"·".repeat(15)}\n`);
     expect(stdout).toContain(
-      "29 free, 1 bound, 0 pending, 0 quarantined, 2 nodes' own, 0 of stations outside the cluster, 0 explicit",
+      "29 free, 1 bound, 0 pending, 0 quarantined, 2 nodes' own, 0 of stations outside the cluster, 0 colliding",
     );
     expect((await say({ ...away, pools, hosts }, "status", "default")).stdout).toContain(
       "  29; 2 more are in use by nodes or stations outside the cluster\n",
@@ -126,7 +126,7 @@ SERVICE_AWAY
       { used: 0, free: 15, hostAddresses: 1 },
     ]);
     const forbidden = status(403, "no", "Forbidden");
-    expect((await say({ ...away, pools, hosts: forbidden }, "map")).stdout).toContain("0 quarantined, 0 explicit");
+    expect((await say({ ...away, pools, hosts: forbidden }, "map")).stdout).toContain("0 quarantined, 0 colliding");
   });
 
   it("tell the address of a node from a free one, as far as the user may read", async () => {
@@ -215,11 +215,11 @@ SERVICE_AWAY
     ["denials", "the denials"],
     ["namespaces", "the rules of each namespace"],
     ["check 02:00:00:00:00:01", "what would be accepted"],
-  ])("do not know %s, and it is said in one sentence", async (words, what) => {
+  ])("do not know %s, and it is said in one line", async (words, what) => {
     expect(await say(away, ...words.split(" "))).toEqual({
       exitCode: 1,
       stdout: "",
-      stderr: `error: only the MAC pool's service knows ${what}, and it does not answer (no endpoints available)\n`,
+      stderr: `error: only the MAC pool's service knows ${what}. It can't be asked: it does not answer (no endpoints available)\n`,
     });
   });
 
@@ -264,7 +264,7 @@ SERVICE_AWAY
   it("are told to be forbidden with what to ask for", async () => {
     const forbidden = status(403, "macpools is forbidden", "Forbidden");
     expect((await say({ ...away, pools: forbidden, claims: forbidden }, "list")).stderr).toMatch(
-      /\nerror: macpools is forbidden: ask for ClusterRole kubemacpool-view or view\n$/,
+      /\nerror: macpools is forbidden\. For one namespace, write -n NAMESPACE --pool-namespace NAMESPACE; .*\n$/,
     );
   });
 });

@@ -32,7 +32,7 @@ describe("the objects", () => {
     expect((await say(script, "find", FIRST)).stdout).not.toContain("station");
     const { stdout } = await say(script, "map", "--from", "02:5d:1c:00:00:a0", "--to", "02:5d:1c:00:00:a7");
     expect(stdout).toContain("02:5d:1c:00:00:a0  ···BSN··\n");
-    expect(stdout).toContain("1 nodes' own, 1 of stations outside the cluster, 0 explicit");
+    expect(stdout).toContain("1 nodes' own, 1 of stations outside the cluster, 0 colliding");
     expect((await say(script, "ranges")).stdout).toContain(
       `: 1 station outside the cluster uses an address of this range (${theirs} on node-a, uplink eno2): does another cluster`,
     );

@@ -48,7 +48,7 @@ const NO_POOL: Finding = {
 };
 
 const NETWORKS =
-  "where a network works and who is on it (of a file, kubectl macpool lint -f FILE --nodes says what is wrong without it)";
+  "where a network works and who is on it; of a file, kubectl macpool lint -f FILE --nodes says what is wrong without it";
 
 /** Reads MACPool and MACClaim objects with the user's own rights, for when the pool's service is down. */
 export class ObjectBackend implements PoolBackend {

@@ -21,7 +21,8 @@ const HINT_OF_REST = / For what is in your namespace, name it:.*$/;
 const HINT = " If you may read one namespace only, name it: -n NAMESPACE.";
 const LONG_LIST = "The list took longer than five minutes: try again, or ask for one namespace.";
 
-const NO_PROXY = "Ask for ClusterRole kubemacpool-view.";
+const NO_PROXY =
+  "Ask an administrator for the Role macpool-inspection of docs/cli.md, Rights, or for ClusterRole kubemacpool-view in the whole cluster.";
 const STRANGER = "Log in again, or give another --token.";
 const SILENT =
   `Look at the pods of Deployment ${MAC_POOL_MANAGER} and at their log. ` +

@@ -20,6 +20,7 @@ export const collisions: CommandSpec = {
     "With --contexts, an address that objects of two clusters have is a collision where both clusters " +
       "reach the same layer-2 network. Ends with 1 where there is any.",
   ],
+  examples: ["kubectl macpool collisions -A", "kubectl macpool collisions --contexts east,west"],
   options: [CONTEXTS_OPTION],
   run: async (input) => {
     noArguments(input.line, "use kubectl macpool find");

@@ -67,10 +67,14 @@ export const completion: CommandSpec = {
   args: "SHELL",
   summary: `completion script for ${SHELLS.join(", ")}`,
   details: [
-    "bash: source <(kubectl macpool completion bash)",
-    "zsh: source <(kubectl macpool completion zsh)",
-    "fish: kubectl macpool completion fish | source",
-    "kubectl: write the output to an executable kubectl_complete-macpool in PATH, and kubectl completes this plugin too.",
+    "The scripts complete kubectl-macpool. That of kubectl is for an executable kubectl_complete-macpool in PATH: kubectl completes " +
+      "this plugin too then.",
+  ],
+  examples: [
+    "source <(kubectl macpool completion bash)",
+    "source <(kubectl macpool completion zsh)",
+    "kubectl macpool completion fish | source",
+    "kubectl macpool completion kubectl > ~/.local/bin/kubectl_complete-macpool",
   ],
   words: SHELLS,
   run: async ({ line }) => {

@@ -11,6 +11,7 @@ export const denials: CommandSpec = {
   name: "denials",
   summary: "what was refused last, and why",
   details: ["Each refusal is told with the text that the author of the object got. -o wide prints it in the table."],
+  examples: ["kubectl macpool denials -n lab", "kubectl macpool denials -A -o wide"],
   run: async ({ line, namespace: chosen, ask, nowMs, terminal }) => {
     noArguments(line, "use kubectl macpool explain");
     const namespace = await chosen();

@@ -10,6 +10,7 @@ export const doctor: CommandSpec = {
   name: "doctor",
   summary: "what is inconsistent, and what to do about each",
   details: ["Looks at the whole cluster, or at one namespace with -n. Ends with 1 where something is inconsistent."],
+  examples: ["kubectl macpool doctor", "kubectl macpool doctor -n lab"],
   run: async ({ line, onlyNamespace, ask, terminal, nowMs }) => {
     noArguments(line);
     const view = await ask((backend) => backend.consistency(onlyNamespace));

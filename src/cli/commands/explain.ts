@@ -18,6 +18,7 @@ const MAX_STEP = Math.max(...STEPS.map(({ length }) => length));
 const UNKNOWN = "\nWhat was refused, and interfaces without a claim, are not known without the service.\n";
 const UNKNOWN_HOSTS = "Whether a node has one of these addresses is not known: you may not read NodeMACs.";
 const CHECK_ADDRESS = "kubectl macpool check MAC says whether another address would be accepted";
+const SHOW_POOLS = "kubectl macpool status shows how full each pool is; an administrator can add a range";
 /** To the receiver of a live migration another address is of no use, and another namespace may be. */
 const CHECK_PLACE = "kubectl macpool check MAC -n NAMESPACE says where an address would be accepted";
 /** Refusals of an address that something else has. */
@@ -37,6 +38,7 @@ export const explain: CommandSpec = {
     "Goes the way of each interface, from its request to its frames, up to the first thing that is wrong, and says what to do. " +
       "What you may not see is no reason to stop. Ends with 1 where the VM or pod was refused last, or no pool knows it.",
   ],
+  examples: ["kubectl macpool explain web -n lab", "kubectl macpool explain vmi/lab/web -o json"],
   run: async (input) => {
     const { line, terminal, nowMs } = input;
     const wanted = namedOwner(oneArgument(line, "the name of a VM, a VMI or a pod, as KIND/NAME"));
@@ -116,9 +118,17 @@ function refused(
 ): string {
   const isHeld = mac !== undefined && HELD_BY_OTHERS.includes(code);
   const holder = isHeld ? [`kubectl macpool find ${mac} shows the holder`] : [];
-  const todo = [...holder, code === "MACPOOL_EXPLICIT_ADDRESS" ? CHECK_PLACE : CHECK_ADDRESS];
+  const todo = [...holder, ...adviceFor(code, mac !== undefined || code === "MACPOOL_INVALID_MAC")];
   const head = `${who} was ${painted(terminal, "red", "refused")} ${spanInWords(nowMs - Date.parse(at))} ago:\n`;
-  return `${head}${wrapped(terminal, message, 2)}What you can do\n${todo.map((text) => `  - ${text}\n`).join("")}`;
+  const can = todo.length === 0 ? "" : `What you can do\n${todo.map((text) => `  - ${text}\n`).join("")}`;
+  return `${head}${wrapped(terminal, message, 2)}${can}`;
+}
+
+/** `isWished`: whether the object asked for an address. */
+function adviceFor(code: string, isWished: boolean): readonly string[] {
+  if (code === "MACPOOL_FULL") return [SHOW_POOLS];
+  if (!isWished) return [];
+  return [code === "MACPOOL_EXPLICIT_ADDRESS" ? CHECK_PLACE : CHECK_ADDRESS];
 }
 
 function interfaceTable(interfaces: readonly KnownInterface[], { columns: width }: Terminal): string {

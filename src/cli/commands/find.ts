@@ -19,6 +19,11 @@ export const find: CommandSpec = {
     "WHAT is a MAC address in any notation, a part of one (four hex digits or more), " +
       `${OWNER_FORMS} of a VM, a VMI or a pod, or a namespace.`,
   ],
+  examples: [
+    "kubectl macpool find 02-5D-1C-00-00-A3",
+    "kubectl macpool find 5d:1c:00",
+    "kubectl macpool find vm/lab/web",
+  ],
   offers: "namespaces",
   run: async (input) => {
     const wanted = oneArgument(input.line, "a MAC address, a part of one, a VM, a pod or a namespace");
@@ -53,7 +58,11 @@ async function findByText(wanted: string, input: CommandInput): Promise<CommandR
   const isPart = /^[0-9a-f]+$/.test(digits) && digits.length >= MIN_PART_DIGITS;
   const partly = isPart ? claims.filter(({ mac }) => mac.replaceAll(":", "").includes(digits)) : [];
   if (partly.length > 0) return table(partly, input, undefined);
-  const stderr = `no MAC address found for ${JSON.stringify(wanted)}: try kubectl macpool list -A, or -n NAMESPACE`;
+  const [where, advice] =
+    namespace === undefined
+      ? ["", "try kubectl macpool list -A, or -n NAMESPACE if you may read one namespace only"]
+      : [` in namespace ${namespace}`, `kubectl macpool list -n ${namespace} shows what there is`];
+  const stderr = `no MAC address found for ${JSON.stringify(wanted)}${where}: ${advice}`;
   return { stdout: formatViews(input.line, { items: [], total: 0 }, []) ?? "", stderr, exitCode: 1 };
 }
 

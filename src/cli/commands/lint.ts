@@ -18,6 +18,7 @@ export const lint: CommandSpec = {
     "Reads them as the plugins bridge and tuning do, without a cluster, and says what will happen to pods and what to write " +
       "instead. Networks of other plugins are passed over. Ends with 1 where something is wrong.",
   ],
+  examples: ["kubectl macpool lint -f networks.yaml", "kubectl macpool lint -f manifests/ --nodes"],
   options: [
     {
       name: "filename",

@@ -6,6 +6,11 @@ import { claimNameOf, formatList } from "../views-text.ts";
 export const list: CommandSpec = {
   name: "list",
   summary: "addresses in use in a namespace (-A: in all namespaces)",
+  examples: [
+    "kubectl macpool list -n lab",
+    "kubectl macpool list -A --pool default",
+    "kubectl macpool list -A -o json",
+  ],
   options: [{ name: "pool", value: "NAME", summary: "only addresses of this MACPool", offers: "pools" }],
   run: async (input) => {
     const { line } = input;

@@ -13,6 +13,7 @@ export const map: CommandSpec = {
   args: "[POOL]",
   summary: "the addresses of a pool as a picture that zooms",
   details: [`POOL is ${DEFAULT_MAC_POOL} unless given. With few enough addresses each has a mark of its own.`],
+  examples: ["kubectl macpool map", "kubectl macpool map lab --from 02:5d:1c:00:00:00 --to 02:5d:1c:00:00:ff"],
   offers: "pools",
   options: [
     { name: "from", value: "MAC", summary: "first address" },
@@ -70,7 +71,6 @@ const COUNTS = {
   quarantined: "quarantined",
   hostAddresses: NODES_OWN,
   stationAddresses: `of ${STATIONS}`,
-  explicit: "explicit",
   colliding: "colliding",
 } as const;
 
@@ -138,7 +138,11 @@ function sums(map: MapView): string[] {
     return { ...cell, hostAddresses: (cell.hostAddresses ?? 0) - stationAddresses, stationAddresses };
   });
   const known = (Object.keys(COUNTS) as (keyof typeof COUNTS)[]).filter((key) => cells[0]?.[key] !== undefined);
-  const sum = (key: keyof typeof COUNTS): number => cells.reduce((total, cell) => total + (cell[key] ?? 0), 0);
+  const sum = (key: keyof typeof COUNTS | "explicit"): number =>
+    cells.reduce((total, cell) => total + (cell[key] ?? 0), 0);
   const counts = known.map((key) => `${withCommas(sum(key))} ${COUNTS[key]}`).join(", ");
-  return [`${counts}\n`];
+  const explicit = sum("explicit");
+  if (explicit === 0) return [`${counts}\n`];
+  const are = explicit === 1 ? "1 is" : `${withCommas(explicit)} are`;
+  return [`${counts}\n`, `Of the bound, pending and quarantined ones, ${are} explicit.\n`];
 }

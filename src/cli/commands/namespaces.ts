@@ -8,6 +8,7 @@ export const namespaces: CommandSpec = {
   name: "namespaces",
   summary: "which namespaces are managed, by which pool",
   details: ["-o wide adds the label that decides. -n shows one namespace."],
+  examples: ["kubectl macpool namespaces -o wide"],
   run: async ({ line, onlyNamespace, ask, terminal }) => {
     noArguments(line);
     const items = await ask((backend) => backend.namespaces(onlyNamespace));

@@ -23,6 +23,7 @@ export const network: CommandSpec = {
     "Says what happens to a VM of the network on each node, who uses it, and what the lint finds. Of more than 16 nodes it shows " +
       "those with VMs, and those with the bridge where not all is well, and of more than 16 VMs and pods the first; -o wide shows all.",
   ],
+  examples: ["kubectl macpool network lab/blue", "kubectl macpool network blue -n lab -o wide"],
   offers: "networks",
   run: async (input) => {
     const { line, terminal } = input;

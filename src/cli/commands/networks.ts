@@ -23,6 +23,7 @@ export const networks: CommandSpec = {
     `${LEGEND} Where the nodes have no room for a column each, there are numbers of nodes, and exceptions are named.`,
     "-o wide adds resources, uplinks and pods. kubectl macpool network NAME says more about one.",
   ],
+  examples: ["kubectl macpool networks", "kubectl macpool networks br1 -o wide", "kubectl macpool networks -n lab"],
   run: async ({ line, onlyNamespace, ask, terminal }) => {
     const [search, ...more] = line.args;
     if (more.length > 0) throw new UsageError("networks takes one argument: a part of a name or of a bridge");

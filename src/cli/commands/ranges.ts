@@ -30,6 +30,11 @@ export const ranges: CommandSpec = {
       "both clusters reach the same layer-2 network. Ends with 1 where ranges overlap, or where so many " +
       "stations outside the cluster use addresses of a range that another cluster must have it.",
   ],
+  examples: [
+    "kubectl macpool ranges",
+    "kubectl macpool ranges --contexts east,west",
+    "kubectl macpool ranges --contexts east,west --suggest",
+  ],
   options: [
     CONTEXTS_OPTION,
     { name: "suggest", summary: "propose a range that none of the clusters has" },

@@ -24,6 +24,7 @@ export const ui: CommandSpec = {
     "The page is served on 127.0.0.1 only, and only under the address that is printed: it has a secret of " +
       "this run. Who has the address and an account on this machine reads what you may read.",
   ],
+  examples: ["kubectl macpool ui", "kubectl macpool ui --no-browser --port 8080"],
   options: [
     { name: "port", value: "PORT", summary: "port on 127.0.0.1; default: any free one" },
     { name: "no-browser", summary: "only print the address" },

@@ -14,6 +14,7 @@ export const watch: CommandSpec = {
   name: "watch",
   summary: "addresses as they are taken and freed, until Ctrl-C",
   details: ["First the addresses in use, then each change. -o json prints one object a line."],
+  examples: ["kubectl macpool watch -A", "kubectl macpool watch -n lab -o json"],
   run: async ({ line, namespace: chosen, ask, print, terminal, signal, now }) => {
     noArguments(line);
     const namespace = await chosen();
