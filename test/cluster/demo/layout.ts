@@ -1,7 +1,7 @@
 import { apiVersionOf, NODE_MACS } from "../../../src/api/kinds.ts";
 import type { NodeBridge } from "../../../src/api/node-macs.ts";
 import { attachmentDefinition, NAD_NAME, NAMESPACE, NODE_B, virtualMachine } from "./objects.ts";
-import { kubectlApply, onNode, type Stage } from "./stage.ts";
+import { kubectl, kubectlApply, onNode, type Stage } from "./stage.ts";
 
 /**
  * Networks of three tenants, for the page and for `kubectl macpool networks`: VLANs and a trunk, a bridge that only some nodes
@@ -17,8 +17,8 @@ export const SHOP = { name: "shop", namespace: TENANT_A } as const;
 export const STRAY = { name: "stray", namespace: LAB } as const;
 
 /**
- * Not a node: only the report that a bridge-marker would write there. The nodes of the demo have no wires, and the kernel of
- * a laptop may have no bonds.
+ * A node that runs nothing: its object, and the report that a bridge-marker would write there. The nodes of the demo have no wires,
+ * and the kernel of a laptop may have no bonds.
  */
 export const DESCRIBED_NODE = "node-c";
 
@@ -34,7 +34,9 @@ const STORAGE: NodeBridge = {
 
 export async function layOut(stage: Stage): Promise<void> {
   await onNode(stage, NODE_B, ["ip", "link", "set", "br2", "mtu", "9000", "up"]);
-  await kubectlApply(stage, ...TENANTS.map(namespace), report(DESCRIBED_NODE, [STORAGE]));
+  await kubectlApply(stage, ...TENANTS.map(namespace), DESCRIBED);
+  const uid = await kubectl(stage, ["get", `node/${DESCRIBED_NODE}`, "-o", "jsonpath={.metadata.uid}"]);
+  await kubectlApply(stage, report(DESCRIBED_NODE, uid, [STORAGE]));
   await kubectlApply(
     stage,
     attachmentDefinition({ namespace: TENANT_A, name: "vlan100", config: { vlan: 100, mtu: "inherit" } }),
@@ -63,10 +65,18 @@ export async function layOut(stage: Stage): Promise<void> {
 
 const namespace = (name: string): object => ({ apiVersion: "v1", kind: "Namespace", metadata: { name } });
 
-const report = (name: string, bridges: readonly NodeBridge[]): object => ({
+/** The operator and its DaemonSets leave it out, by its label and for want of others. */
+const DESCRIBED = {
+  apiVersion: "v1",
+  kind: "Node",
+  metadata: { name: DESCRIBED_NODE, labels: { type: "virtual-kubelet" } },
+  spec: { unschedulable: true },
+};
+
+const report = (name: string, uid: string, bridges: readonly NodeBridge[]): object => ({
   apiVersion: apiVersionOf(NODE_MACS),
   kind: NODE_MACS.kind,
-  metadata: { name },
+  metadata: { name, ownerReferences: [{ apiVersion: "v1", kind: "Node", name, uid }] },
   addresses: [],
   bridges,
 });
