@@ -15,6 +15,7 @@ import {
   COMPONENT_IMAGES,
   componentImages,
   IMAGE_MIRROR_PATTERN,
+  IMAGE_PATTERN,
   PUBLISHED_IMAGES,
 } from "../src/operator/config/component-images.ts";
 import { HEADER } from "./object-yaml.ts";
@@ -25,13 +26,15 @@ const OWN_LABELS = ["name", LABEL_COMPONENT, LABEL_PART_OF, LABEL_VERSION];
 const { nodeSelector, tolerations, affinity } = placementSchema.shape;
 const strings = z.record(z.string(), z.string());
 
+const componentImage = z.string().regex(new RegExp(IMAGE_PATTERN)).exactOptional();
+
 const chartValuesSchema = z.object({
   image: z
     .string()
     .regex(/^[^\s@]+(:[\w.-]+|@sha256:[0-9a-f]{64})$/)
     .describe("The image of every process of the product, with its tag or digest."),
   componentImages: z
-    .object(Object.fromEntries(COMPONENT_IMAGES.map((variable) => [variable, z.string().min(1).exactOptional()])))
+    .object(Object.fromEntries(COMPONENT_IMAGES.map((variable) => [variable, componentImage])))
     .exactOptional()
     .describe(`Images of components that other projects build, by variable, in place of these:\n${defaultImages()}`),
   imageMirror: z

@@ -52,7 +52,7 @@ const FALSE = ["0", "f", "F", "FALSE", "false", "False"];
 
 /** Throws one sentence. */
 export function readFlags(args: readonly string[]): CsvFlags {
-  const { values } = parseArgs({
+  const { values, tokens } = parseArgs({
     args: [...args],
     options: {
       ...Object.fromEntries(TEXTS.map((name) => [name, { type: "string" as const }])),
@@ -60,7 +60,9 @@ export function readFlags(args: readonly string[]): CsvFlags {
     },
     strict: false,
     allowPositionals: true,
+    tokens: true,
   });
+  refuseRepeated(tokens.flatMap((token) => (token.kind === "option" ? [token.name] : [])));
   /** Undefined where the flag is empty, or not given. */
   const text = (name: string): string | undefined => {
     const value = values[name];
@@ -89,6 +91,12 @@ export function readFlags(args: readonly string[]): CsvFlags {
     componentImages: Object.fromEntries(named.filter(([, name]) => name !== undefined)),
     dumpCrds: truth(values[DUMP_CRDS]),
   };
+}
+
+/** A script that sets a flag in two places means one of its values: nobody can know which. */
+function refuseRepeated(names: readonly string[]): void {
+  const repeated = [...TEXTS, DUMP_CRDS].find((name) => names.indexOf(name) !== names.lastIndexOf(name));
+  if (repeated !== undefined) throw new Error(`--${repeated} may be given once, found it twice or more`);
 }
 
 function pullPolicy(text = "IfNotPresent"): ImagePullPolicy {

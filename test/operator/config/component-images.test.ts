@@ -2,15 +2,17 @@ import { describe, expect, it } from "vitest";
 import {
   componentImages,
   IMAGE_MIRROR_PATTERN,
+  IMAGE_PATTERN,
   PUBLISHED_IMAGES,
 } from "../../../src/operator/config/component-images.ts";
 
 const MULTUS = `${PUBLISHED_IMAGES.MULTUS_IMAGE.name}@${PUBLISHED_IMAGES.MULTUS_IMAGE.digest}`;
+const DIGEST = "0123456789abcdef".repeat(4);
 const MIRROR = "registry.example.com/mirror";
 
 describe("the images of other projects", () => {
   it("come from the mirror under their whole names, unless a variable names another", () => {
-    const own = "registry.example.com/own/ovs@sha256:1";
+    const own = "registry.example.com/own/ovs:1";
     const images = componentImages({ OVS_CNI_IMAGE: own }, MIRROR);
     expect(images.MULTUS_IMAGE).toBe(`${MIRROR}/${MULTUS}`);
     expect(images.OVS_CNI_IMAGE).toBe(own);
@@ -40,4 +42,33 @@ describe("the images of other projects", () => {
     ...["registry.example.com:99999", "registry.example.com:65536", "localhost:0", "localhost:05000/m"],
     "",
   ])("can't be mirrored at %j", (prefix) => expect(prefix).not.toMatch(new RegExp(IMAGE_MIRROR_PATTERN)));
+
+  it.each([
+    ...Object.values(componentImages({}, MIRROR)),
+    ...["registry.example.com:5000/a/b_c:v1.2-3", "localhost/multus:dev", "10.0.0.1:5000/m", "multus", "0777"],
+    ...[
+      `registry/multus:4@sha256:${DIGEST}`,
+      `multus@sha512:${DIGEST}${DIGEST}`,
+      "[fd00::1]:5000/m:1",
+      "Registry.test/m",
+    ],
+  ])("may be %s", (image) => expect(image).toMatch(new RegExp(IMAGE_PATTERN)));
+
+  it.each([
+    ...["https://registry.example.com/multus:4", "registry.example.com/multus:", "registry.example.com/multus@4"],
+    ...[
+      "registry.example.com/Multus:4",
+      "registry.example.com//multus",
+      "registry.example.com:99999/multus",
+      "/multus",
+    ],
+    ...["multus:4 ", "multus 4", "multus\n", 'multus"', `multus@sha256:${DIGEST}0`, `multus:${"4".repeat(129)}`, ""],
+  ])("can't be %j", (image) => expect(image).not.toMatch(new RegExp(IMAGE_PATTERN)));
+
+  it("are refused in one sentence where a variable names none", () => {
+    expect(() => componentImages({ MULTUS_IMAGE: "https://registry.example.com/multus:4" })).toThrow(
+      'MULTUS_IMAGE="https://registry.example.com/multus:4": an image is REGISTRY/NAME with :TAG or @sha256:DIGEST,' +
+        " such as registry.example.com/multus:v4, without https://.",
+    );
+  });
 });

@@ -75,12 +75,12 @@ describe("a ClusterServiceVersion", () => {
   const own = ownCsvOptions("registry.test/own:1", "addons");
 
   it("names every image once, and gives the operator those that it deploys", () => {
-    const named = { MULTUS_IMAGE: "registry.test/multus@sha256:1", OVS_CNI_IMAGE: "registry.test/ovs:2" };
+    const named = { MULTUS_IMAGE: "registry.test/multus:1", OVS_CNI_IMAGE: "registry.test/ovs:2" };
     const { spec } = olmObjects({ ...own, componentImages: named }).clusterServiceVersion;
     const byDefault = (variable: ComponentImage) => componentImages()[variable];
     expect(spec.relatedImages).toEqual([
       { name: "own", image: "registry.test/own:1" },
-      { name: "multus", image: "registry.test/multus@sha256:1" },
+      { name: "multus", image: "registry.test/multus:1" },
       { name: "multus-dynamic-networks-controller", image: byDefault("MULTUS_DYNAMIC_NETWORKS_CONTROLLER_IMAGE") },
       { name: "ovs", image: "registry.test/ovs:2" },
       { name: "macvtap-cni", image: byDefault("MACVTAP_CNI_IMAGE") },

@@ -76,6 +76,7 @@ describe("the flags of csv-generator", () => {
     ["--a-flag-of-tomorrow", "--another=1"],
     ["--input-file", "a-file"],
     ["-v", "left over"],
+    ["--a-flag-of-tomorrow=1", "--a-flag-of-tomorrow=2"],
   ])("may be unknown: %s %s", (...args) => {
     expect(readFlags([...args, "--csv-version=2.0.0"]).version).toBe("2.0.0");
   });
@@ -83,13 +84,15 @@ describe("the flags of csv-generator", () => {
   it.each([
     [["--dump-crds=false"], false],
     [["--dump-crds=true"], true],
-    [["--dump-crds", "--dump-crds=0"], false],
+    [["--dump-crds"], true],
   ])("%j: the definition follows: %s", (args, dumpCrds) => {
     expect(readFlags(args).dumpCrds).toBe(dumpCrds);
   });
 
   it.each([
     [["--namespace"], "--namespace needs a value"],
+    [["--namespace=a", "--image-name=b", "--namespace", "c"], "--namespace may be given once, found it twice or more"],
+    [["--dump-crds", "--dump-crds=0"], "--dump-crds may be given once, found it twice or more"],
     [["--dump-crds=maybe"], '--dump-crds has to be true or false, found "maybe"'],
     [["--image-pull-policy=Now"], '--image-pull-policy has to be one of Always, Never, IfNotPresent, found "Now"'],
   ])("%j is refused in one sentence", (args, sentence) => {
