@@ -73,6 +73,11 @@ export function describeHosts(hosts: readonly HostInterface[]): string {
   return more > 0 ? `${named.join(", ")} and ${more} more` : named.join(" and ");
 }
 
+/** The same for who may know no node: those and their interfaces are of the whole cluster. */
+export function describeHostsUnnamed(hosts: readonly HostInterface[]): string {
+  return hosts.some(({ isBeyond }) => isBeyond) ? `a ${STATION}` : "an interface of a node";
+}
+
 /** Stations with addresses of a range, and one of them. */
 export interface StationsOfRange {
   readonly count: number;

@@ -1,4 +1,4 @@
-import { describeHosts, type HostInterface } from "../../api/host-interfaces.ts";
+import { describeHosts, describeHostsUnnamed, type HostInterface } from "../../api/host-interfaces.ts";
 import { formatMac, type Mac } from "../../api/mac.ts";
 import type { NamedText } from "./named-text.ts";
 import { describeObject, type InterfaceOwner } from "./owner.ts";
@@ -12,13 +12,12 @@ export function hostAddress(
   hosts: readonly HostInterface[],
   field: MacField,
 ): Refusal {
-  return {
-    code: "MACPOOL_HOST_ADDRESS",
-    message:
-      `MAC ${formatMac(mac)} of interface ${quote(requester.interface)} in ${describeObject(requester)} is the address of ` +
-      `${describeHosts(hosts)}. The two would receive each other's traffic. ` +
-      `Leave ${field} out to get a free address, or choose another one.`,
-  };
+  const textOf = (named: string): string =>
+    `MAC ${formatMac(mac)} of interface ${quote(requester.interface)} in ${describeObject(requester)} is the address of ` +
+    `${named}. The two would receive each other's traffic. ` +
+    `Leave ${field} out to get a free address, or choose another one.`;
+  const message = textOf(describeHosts(hosts));
+  return { code: "MACPOOL_HOST_ADDRESS", message, withoutNodes: textOf(describeHostsUnnamed(hosts)) };
 }
 
 /** Admission warning where the policy lets an object have the address. */

@@ -34,6 +34,8 @@ export interface Refusal extends NamedText {
   readonly code: RefusalCode;
   /** The interface and the address that it is about, if it is about one. */
   readonly about?: { readonly interface?: string; readonly mac?: Mac };
+  /** For readers of the object's namespace, where the message names a node. Whoever writes the object is told the message. */
+  readonly withoutNodes?: string;
 }
 
 /** The field that holds an address: `macAddress` in VMs and VMIs, `mac` in pods. */

@@ -75,7 +75,7 @@ interface Kept {
   readonly view: Omit<DenialView, "message" | "at" | "count">;
   /** With all names, for those who may see everything. */
   readonly message: string;
-  /** With the names of its own namespace only. */
+  /** With the names of its own namespace only, and of no node. */
   readonly redacted: string;
   at: string;
   count: number;
@@ -108,7 +108,7 @@ export class DenialLog {
     const party = objectOfRequest(kind, request);
     const namespace = shortText(party.namespace, MAX_NAMESPACE_CHARS);
     const shown = shortText(party.name ?? `${party.generateName ?? ""}*`, MAX_NAME_CHARS);
-    const { code, about, naming, message } = refusal;
+    const { code, about, naming, message, withoutNodes } = refusal;
     const nic = about?.interface === undefined ? undefined : shortText(about.interface, MAX_NAME_CHARS);
     const own = this.#kept.get(namespace) ?? new Map<string, Kept>();
     this.#kept.set(namespace, own);
@@ -137,7 +137,7 @@ export class DenialLog {
         replica: this.#replica,
       },
       message: shortText(message, MAX_MESSAGE_CHARS),
-      redacted: shortText(hidden ?? message, MAX_MESSAGE_CHARS),
+      redacted: shortText(withoutNodes ?? hidden ?? message, MAX_MESSAGE_CHARS),
       at,
       count: 1,
     });

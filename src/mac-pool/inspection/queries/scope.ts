@@ -1,4 +1,4 @@
-import { describeHosts, type HostInterface, STATION } from "../../../api/host-interfaces.ts";
+import { describeHosts, describeHostsUnnamed, type HostInterface } from "../../../api/host-interfaces.ts";
 
 /** What a reader may see: everything, or what concerns one namespace. */
 export interface Scope {
@@ -27,6 +27,5 @@ export function hostAddressIn(
   hosts: readonly HostInterface[],
 ): { readonly hostAddress?: string } {
   if (hosts.length === 0) return {};
-  if (namespace === undefined) return { hostAddress: describeHosts(hosts) };
-  return { hostAddress: hosts.some(({ isBeyond }) => isBeyond) ? `a ${STATION}` : "an interface of a node" };
+  return { hostAddress: namespace === undefined ? describeHosts(hosts) : describeHostsUnnamed(hosts) };
 }

@@ -3,9 +3,10 @@ import type { Mac } from "../../../../src/api/mac.ts";
 import type { OwnerKind } from "../../../../src/api/mac-claim.ts";
 import { systemClock } from "../../../../src/kube/clock.ts";
 import type { AdmissionRequest } from "../../../../src/kube/server/admission-server.ts";
+import { hostAddress } from "../../../../src/mac-pool/claims/host-refusals.ts";
 import { conflict } from "../../../../src/mac-pool/claims/refusals.ts";
 import { DenialLog, DenialQueries } from "../../../../src/mac-pool/inspection/queries/denials.ts";
-import { EVERYTHING } from "../../../../src/mac-pool/inspection/queries/scope.ts";
+import { EVERYTHING, type Scope } from "../../../../src/mac-pool/inspection/queries/scope.ts";
 import { denialViewSchema, ownerHistoryViewSchema } from "../../../../src/mac-pool/inspection/rest/views.ts";
 import { heldBytes } from "../../../support/held-bytes.ts";
 import { FIRST, InspectionFixture, instanceOf, owner, vmOf } from "../inspection-fixture.ts";
@@ -90,6 +91,18 @@ describe("the refusals that a replica remembers", () => {
     expect(told?.message).toContain("an object in another namespace");
     expect(told?.message).not.toContain("secret");
     expect(log.list({ namespace: "other" })).toEqual([]);
+  });
+
+  it("name a node to those only who may see everything", () => {
+    const log = new DenialLog("one", systemClock);
+    const asks = owner("mine", "web");
+    const hosts = [{ node: "node-a", interface: "eno1" }];
+    log.add("VirtualMachine", request("mine", "web"), hostAddress(FIRST, asks, hosts, "macAddress"));
+    const told = (scope: Scope) => log.list(scope).map(({ message }) => message.split(" is the address of ")[1]);
+    const rest =
+      " The two would receive each other's traffic. Leave macAddress out to get a free address, or choose another one.";
+    expect(told(EVERYTHING)).toEqual([`interface eno1 of node node-a.${rest}`]);
+    expect(told({ namespace: "mine" })).toEqual([`an interface of a node.${rest}`]);
   });
 
   it("are bounded, and a flood in one namespace displaces nobody else's", () => {
