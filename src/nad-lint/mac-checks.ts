@@ -29,7 +29,7 @@ export function checkMacs({ type, place, stdin }: PluginCall): Finding[] {
     const address = valuesAt(config, path).find((value) => typeof value === "string" && value !== "");
     if (typeof address !== "string") return [];
     const what = `"${path.join(".")}" gives pods of this network one address, ${address.slice(0, MAX_ADDRESS_CHARS)}, in spite of the MAC pool`;
-    return [finding("mac-in-network", `${place}${what}: their frames get lost. Remove it: pods ask for addresses.`)];
+    return [finding("mac-in-network", `${place}${what}: their frames get lost. Remove it: pods then have their own.`)];
   });
 }
 

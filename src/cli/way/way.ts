@@ -165,7 +165,7 @@ function aloneInCluster(facts: WayFacts, mac: string, name: string): Step {
   if (collision !== undefined && others.length + elsewhere > 0) {
     const hidden = elsewhere === 0 ? [] : [`${elsewhere} in namespaces that you may not see`];
     const who = named([...others.map((one) => `${one.kind} ${one.namespace}/${one.name}`), ...hidden]);
-    if (collision.isSaid) {
+    if (collision.isSaid && others.every(({ saidBy }) => saidBy !== undefined)) {
       return unknown("alone", `by what pods say of themselves, ${mac} is also in use by ${who}`, collision.advice);
     }
     if (knowsRunning || others.some((one) => one.node !== undefined)) {

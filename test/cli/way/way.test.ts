@@ -140,8 +140,12 @@ describe("the way from a request to a frame", () => {
   it("does not take for certain what pods say of themselves", () => {
     const party = { kind: "Pod", namespace: "lab", name: "t4", saidBy: "network-status" } as const;
     const advice = "Look at its interfaces first.";
-    const value = [{ mac: MAC, parties: [party], elsewhere: 0, isSaid: true as const, advice }];
-    expect(step("alone", { collisions: { value } })).toEqual({
+    const collision = { mac: MAC, parties: [party], elsewhere: 0, isSaid: true as const, advice };
+    const known = { kind: "VirtualMachineInstance", namespace: "lab", name: "twin" } as const;
+    // A VM that does not run is no party, and its twin is one that the pool knows.
+    const withTwin = { ...collision, parties: [known, party] };
+    expect(step("alone", { collisions: { value: [withTwin] } })?.state).toBe("wrong");
+    expect(step("alone", { collisions: { value: [collision] } })).toEqual({
       step: "alone",
       state: "unknown",
       text: `by what pods say of themselves, ${MAC} is also in use by Pod lab/t4`,

@@ -17,9 +17,7 @@ const MAX_PARTIES = 100;
 const ADVICE =
   "Stop all but one of the parties, or give them other addresses: leave the address out to get a free one from the pool.";
 
-/** Of a pod that the pool does not know the address of. */
-const SAID_ADVICE =
-  "Of a pod, it may be only its annotation network-status that says so, and who may write the pod can write that: look at its interfaces first.";
+const SAID_ADVICE = "Where only its annotation says that a pod has it, look at the pod's interfaces first.";
 
 /** An address that several running objects have on networks that can meet, or one and a station outside the cluster. */
 interface Collision {

@@ -50,7 +50,10 @@ it("are parties of a collision, and are told apart from those that the pool know
   expect(known).toMatchObject({ kind: "VirtualMachineInstance", name: "web" });
   expect(known).not.toHaveProperty("saidBy");
   expect(saying).toEqual(said);
-  expect(items[0]).toMatchObject({ isSaid: true, advice: expect.stringContaining("look at its interfaces first") });
+  expect(items[0]).toMatchObject({
+    isSaid: true,
+    advice: expect.stringContaining("look at the pod's interfaces first"),
+  });
   expect(fixture.inspector.claim(formatMac(FIRST), EVERYTHING).sayingPods).toEqual([said]);
   expect(fixture.inspector.check(formatMac(FIRST), "default", EVERYTHING).sayingPods).toEqual([said]);
   expect(fixture.inspector.claim(formatMac(FIRST), { namespace: "default" })).not.toHaveProperty("sayingPods");
