@@ -22,7 +22,7 @@ const VIEWS: readonly View[] = [
     filled: "MACClaim",
   },
   { fragment: "#/map", title: "Map", empty: "The map as a table: 0 cells in use", filled: "cells in use" },
-  { fragment: "#/collisions", title: "Collisions", empty: "VMs or pods of managed namespaces", filled: TWIN },
+  { fragment: "#/collisions", title: "Collisions", empty: "two running VMs or pods have it", filled: TWIN },
   { fragment: "#/refusals", title: "Refusals", empty: "dry run", filled: "is in use by VirtualMachine" },
   { fragment: "#/consistency", title: "Consistency", empty: "Everything agrees.", filled: "Leader" },
   { fragment: "#/namespaces", title: "Namespaces", empty: "kube-system", filled: "kube-system" },
