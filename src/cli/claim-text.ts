@@ -19,7 +19,7 @@ export function describeOwner(owner: ObjectName): string {
 /** kubectl's short names. */
 const SHORT_KINDS = { VirtualMachine: "vm", VirtualMachineInstance: "vmi", Pod: "pod" } as const;
 
-/** `vm/web`, for narrow tables. */
+/** `vm`, as an argument of kubectl and of find and explain. */
 export function shortKind(kind: OwnerView["kind"]): string {
   return SHORT_KINDS[kind];
 }
@@ -152,8 +152,7 @@ export function formatClaims(
     ...(namespace === undefined ? namespaces : []),
     {
       header: "OWNER",
-      cell: ({ owner }) => (owner === undefined ? "" : `${owner.kind}/${ownerName(owner)}`),
-      short: ({ owner }) => (owner === undefined ? "" : `${shortKind(owner.kind)}/${ownerName(owner)}`),
+      cell: ({ owner }) => (owner === undefined ? "" : `${shortKind(owner.kind)}/${ownerName(owner)}`),
       cut: true,
     },
     { header: "INTERFACE", cell: ({ owner }) => owner?.interface ?? "", drop: 2 },

@@ -1,4 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
+import type { HostInterface } from "../api/host-interfaces.ts";
+import type { Mac } from "../api/mac.ts";
 import { PRODUCT_VERSION } from "../api/names.ts";
 import { ApiCaller } from "../kube/client/api-caller.ts";
 import { KubeClient } from "../kube/client/client.ts";
@@ -47,6 +49,7 @@ export class OpenCluster implements AsyncDisposable {
   /** What is open to the service. */
   readonly #service = new AsyncDisposableStack();
   readonly #options: OpenOptions;
+  readonly #poolObjects: PoolObjects;
   readonly #objects: ObjectBackend;
   #rest: RestBackend | undefined;
   /** Why the service can't be asked. */
@@ -58,8 +61,11 @@ export class OpenCluster implements AsyncDisposable {
     this.client = new KubeClient({ credentials, userAgent: USER_AGENT });
     this.#options = options;
     const { requestTimeoutMs } = options.options;
-    const objects = new PoolObjects(this.client, requestTimeoutMs, options.now, () => this.#note());
-    this.#objects = new ObjectBackend(objects, () => this.#unavailable ?? new ServiceUnavailable("nobody asked it"));
+    this.#poolObjects = new PoolObjects(this.client, requestTimeoutMs, options.now, () => this.#note());
+    this.#objects = new ObjectBackend(
+      this.#poolObjects,
+      () => this.#unavailable ?? new ServiceUnavailable("nobody asked it"),
+    );
   }
 
   /** Throws a `CliError` for what is wrong with the kubeconfig, or with the options in its place. */
@@ -86,6 +92,17 @@ export class OpenCluster implements AsyncDisposable {
         this.#unavailable = error;
       }
       return await question(this.#objects);
+    } catch (error) {
+      throw this.describe(error);
+    }
+  }
+
+  /** What of nodes, and beyond their uplinks, has which address, by the user's own rights; undefined where he may not see it. */
+  async addressesOfNodes(): Promise<ReadonlyMap<Mac, readonly HostInterface[]> | undefined> {
+    try {
+      const [hosts, stations] = await Promise.all([this.#poolObjects.hosts(), this.#poolObjects.stations([])]);
+      if (hosts === undefined || stations === undefined) return undefined;
+      return new Map([...[...stations].map(([mac, host]) => [mac, [host]] as const), ...hosts]);
     } catch (error) {
       throw this.describe(error);
     }

@@ -174,7 +174,7 @@ describe("the pool's service", () => {
   ] as const)("is away where %s, and the objects answer", async (_, script, argv, reason) => {
     const { exitCode, stdout, stderr } = await say(script as Script, ...argv);
     expect(exitCode).toBe(0);
-    expect(stdout).toMatch(/^MAC .*\n02:5d:1c:00:00:a3 +VirtualMachine\/web +net1 +Allocated +default/);
+    expect(stdout).toMatch(/^MAC .*\n02:5d:1c:00:00:a3 +vm\/web +net1 +Allocated +default/);
     expect(stderr.startsWith(NOTE)).toBe(true);
     expect(stderr.slice(NOTE.length, -SOURCE.length)).toMatch(reason);
     expect(stderr.endsWith(SOURCE)).toBe(true);

@@ -73,7 +73,7 @@ describe("kubectl macpool on a real API server", () => {
     const own = await macpool("list");
     expect(own.stdout.split("\n")[0]).toMatch(/^MAC +OWNER +INTERFACE +PHASE +POOL +AGE$/);
     expect(own.stdout.split("\n")[1]).toMatch(
-      new RegExp(`^${mac}   VirtualMachine/web   net1        Allocated   default   \\d+s$`),
+      new RegExp(`^${mac}   vm/web   net1        Allocated   default   \\d+s$`),
     );
     expect(own.stdout).not.toContain("probe");
     expect((await macpool("list", "-n", "lab", "--no-headers")).stdout).toMatch(
@@ -140,7 +140,7 @@ describe("kubectl macpool on a real API server", () => {
     expect((await macpool("find", "lab/probe")).stdout).toContain(
       "02:00:00:00:00:01 is allocated to VirtualMachine lab/probe",
     );
-    expect((await macpool("find", "lab")).stdout).toContain("VirtualMachine/probe");
+    expect((await macpool("find", "lab")).stdout).toContain("vm/probe");
     expect((await macpool("find", "02:5d:1c")).stdout).toContain(mac);
     expect(await macpool("find", "ghost")).toMatchObject({
       code: 1,
@@ -294,7 +294,7 @@ describe("kubectl macpool on a real API server", () => {
           users: [{ name: "u", user }],
         }),
       );
-      expect((await macpool("list", "--kubeconfig", path)).stdout).toContain("VirtualMachine/probe");
+      expect((await macpool("list", "--kubeconfig", path)).stdout).toContain("vm/probe");
     }
   });
 });

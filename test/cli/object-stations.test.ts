@@ -38,6 +38,25 @@ describe("the objects", () => {
     );
   });
 
+  it("are found by a part of an address, and so are nodes and stations", async () => {
+    const station = (mac: string) => ({ mac, bridge: "br1", uplink: "eno2", lastSeen: AGO(0) });
+    const reports = [
+      { ...reportOf("node-a", ["02:5d:1c:00:00:a5"]), stations: [station(FIRST), station("02:5d:1c:00:00:a4")] },
+    ];
+    const script = { ...away, hosts: reports, claims: [CLAIM] };
+    const both =
+      "02:5d:1c:00:00:a4 is the address of a station outside the cluster, seen at uplink eno2 of node node-a.\n" +
+      "02:5d:1c:00:00:a5 is the address of interface eno1 of node node-a.\n";
+    const { stdout } = await say(script, "find", "1c:00:00:a");
+    expect(stdout.split("\n\n")).toEqual([expect.stringMatching(/^MAC .*\n02:5d:1c:00:00:a3 .* vm\/web .*$/), both]);
+    expect(await say(script, "find", "1c0000a5")).toMatchObject({ exitCode: 0, stdout: both.split(/(?<=\n)/)[1] });
+    expect((await say(script, "find", "1c:00:00:a", "-n", "default")).stdout).not.toContain("station");
+    const hidden = await say({ ...script, hosts: status(403, "no", "Forbidden") }, "find", "1c:00:00:a");
+    expect(hidden.stderr).toContain(
+      "note: whether a node or a station outside the cluster has such an address is not known",
+    );
+  });
+
   it("make a finding of many stations in a range", async () => {
     const macs = Array.from({ length: 16 }, (_, index) => `02:5d:1c:00:01:${index.toString(16).padStart(2, "0")}`);
     const stations = macs.map((mac) => ({ mac, bridge: "br1", uplink: "eno2", lastSeen: AGO(0) }));

@@ -84,7 +84,7 @@ describe("kubectl macpool, a proxy and an exec plugin in front of a real API ser
       const config = await far(`by-${kind}`, { "proxy-url": proxy.url });
       const list = await macpool("list", "--kubeconfig", config);
       expect(list).toMatchObject({ code: 0, stderr: "" });
-      expect(list.stdout).toContain("VirtualMachine/web");
+      expect(list.stdout).toContain("vm/web");
       const watching = cli.start("watch", "-A", "--kubeconfig", config, "--pool-namespace", POOL_NAMESPACE);
       const [told] = await once(watching.stdout as NodeJS.ReadableStream, "data");
       expect(String(told)).toContain("web");
@@ -159,7 +159,7 @@ printf '{"apiVersion":"client.authentication.k8s.io/v1","kind":"ExecCredential",
     const config = await kubeconfig("revoked", { server: bed.controlPlane.url }, user);
     const list = await macpool("list", "--kubeconfig", config);
     expect(list).toMatchObject({ code: 0, stderr: "" });
-    expect(list.stdout).toContain("VirtualMachine/web");
+    expect(list.stdout).toContain("vm/web");
     expect(await runs()).toBe(2);
   });
 

@@ -53,8 +53,7 @@ async function inCluster({ line, namespace: chosen, ask, terminal, nowMs }: Comm
     { header: "MAC", cell: ({ mac }) => mac },
     {
       header: "OWNER",
-      cell: ({ party }) => ownerOf(party, (kind) => kind),
-      short: ({ party }) => ownerOf(party, shortKind),
+      cell: ({ party }) => ownerOf(party),
       cut: true,
     },
     { header: "INTERFACE", cell: ({ party }) => party.interface ?? "", drop: 2 },
@@ -89,8 +88,8 @@ async function inCluster({ line, namespace: chosen, ask, terminal, nowMs }: Comm
   return { stdout: [table, "\n", ...sightings, ...said, ...hidden, ...advice].join(""), exitCode };
 }
 
-function ownerOf({ kind, namespace, name }: User, kindText: (kind: OwnerKind) => string): string {
-  return kind === undefined ? name : `${kindText(kind)}/${namespace}/${name}`;
+function ownerOf({ kind, namespace, name }: User): string {
+  return kind === undefined ? name : `${shortKind(kind)}/${namespace}/${name}`;
 }
 
 /** A station has no interface and no network of ours: the table has its uplink, and its bridge with the VLAN. */

@@ -28,8 +28,7 @@ export const denials: CommandSpec = {
       { header: "COUNT", cell: ({ count }) => String(count), drop: 3 },
       {
         header: "OBJECT",
-        cell: ({ kind, namespace, name }) => `${kind}/${namespace}/${name}`,
-        short: ({ kind, namespace, name }) => `${shortKind(kind)}/${namespace}/${name}`,
+        cell: ({ kind, namespace, name }) => `${shortKind(kind)}/${namespace}/${name}`,
         cut: true,
       },
       { header: "INTERFACE", cell: (denial) => denial.interface ?? "", drop: 2 },

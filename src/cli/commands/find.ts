@@ -1,10 +1,13 @@
+import { describeHosts, STATION } from "../../api/host-interfaces.ts";
 import { formatMac, type Mac, parseMac } from "../../api/mac.ts";
 import type { OwnerView } from "../../mac-pool/inspection/rest/views.ts";
+import { plain } from "../backends/plain-text.ts";
 import type { KnownClaim, ListedClaim } from "../backends/pool-backend.ts";
 import { describeClaim, describeUnclaimed, formatClaims, ownerName, saidText } from "../claim-text.ts";
 import type { CommandInput, CommandResult, CommandSpec } from "../command.ts";
 import { oneArgument } from "../command-line.ts";
 import { type NamedOwner, namedOwner, OWNER_FORMS } from "../owner-argument.ts";
+import { withCommas } from "../quantities.ts";
 import { wrapped } from "../terminal.ts";
 import { claimNameOf, formatList, formatViews } from "../views-text.ts";
 
@@ -18,6 +21,7 @@ export const find: CommandSpec = {
   details: [
     "WHAT is a MAC address in any notation, a part of one (four hex digits or more), " +
       `${OWNER_FORMS} of a VM, a VMI or a pod, or a namespace.`,
+    "Of a part it also shows nodes and stations outside the cluster, if you may read NodeMACs.",
   ],
   examples: [
     "kubectl macpool find 02-5D-1C-00-00-A3",
@@ -57,13 +61,55 @@ async function findByText(wanted: string, input: CommandInput): Promise<CommandR
   const digits = wanted.toLowerCase().replace(/[:.-]/g, "");
   const isPart = /^[0-9a-f]+$/.test(digits) && digits.length >= MIN_PART_DIGITS;
   const partly = isPart ? claims.filter(({ mac }) => mac.replaceAll(":", "").includes(digits)) : [];
-  if (partly.length > 0) return table(partly, input, undefined);
+  const others = isPart && namespace === undefined ? await othersWith(digits, partly, input) : NOBODY;
+  if (partly.length > 0 || others.count > 0) return withOthers(partly, others, input);
   const [where, advice] =
     namespace === undefined
       ? ["", "try kubectl macpool list -A, or -n NAMESPACE if you may read one namespace only"]
       : [` in namespace ${namespace}`, `kubectl macpool list -n ${namespace} shows what there is`];
   const stderr = `no MAC address found for ${JSON.stringify(wanted)}${where}: ${advice}`;
   return { stdout: formatViews(input.line, { items: [], total: 0 }, []) ?? "", stderr, exitCode: 1 };
+}
+
+/** Nodes, and stations outside the cluster, with an address of such a part. */
+interface Others {
+  readonly count: number;
+  readonly lines: readonly string[];
+  readonly note?: string;
+}
+
+const MAX_OTHERS = 20;
+const NOBODY: Others = { count: 0, lines: [] };
+
+/** A VM of another node comes over the uplinks too, so who has a claim is no station. */
+async function othersWith(
+  digits: string,
+  claims: readonly ListedClaim[],
+  { open, terminal }: CommandInput,
+): Promise<Others> {
+  const known = await (await open()).addressesOfNodes();
+  const note = `note: whether a node or a ${STATION} has such an address is not known: you may not read NodeMACs`;
+  if (known === undefined) return { ...NOBODY, note };
+  const held = new Set(claims.map(({ mac }) => mac));
+  const found = [...known].filter(([mac, hosts]) => {
+    const text = formatMac(mac);
+    const isHeld = held.has(text) && hosts.every(({ isBeyond }) => isBeyond);
+    return text.replaceAll(":", "").includes(digits) && !isHeld;
+  });
+  const lines = found
+    .sort(([one], [other]) => one - other)
+    .slice(0, MAX_OTHERS)
+    .map(([mac, hosts]) => wrapped(terminal, `${formatMac(mac)} is the address of ${plain(describeHosts(hosts))}.`, 0));
+  const left = found.length - lines.length;
+  return { count: found.length, lines: left === 0 ? lines : [...lines, `${withCommas(left)} more are not shown.\n`] };
+}
+
+function withOthers(claims: readonly ListedClaim[], { lines, note }: Others, input: CommandInput): CommandResult {
+  const formatted = formatList(input.line, claims, claimNameOf);
+  if (formatted !== undefined) return { stdout: formatted, exitCode: 0 };
+  const shown = claims.length === 0 ? [] : [formatClaims(claims, undefined, input)];
+  const parts = lines.length === 0 ? shown : [...shown, lines.join("")];
+  return { stdout: parts.join("\n"), ...(note === undefined ? {} : { stderr: note }), exitCode: 0 };
 }
 
 /** A list may leave out where owners run. */
