@@ -42,6 +42,22 @@ async function watched(answers: readonly Answer[], lines: number): Promise<Ended
 }
 
 describe("a watch", () => {
+  it("is what list -w shows too", async () => {
+    bed.cluster.script = { rest: (_, query) => (query.has("watch") ? events(listedEvents(claims)) : list([])) };
+    const printed = async (argv: readonly string[]): Promise<readonly string[]> => {
+      const ended = new AbortController();
+      const lines: string[] = [];
+      const onPrint = (line: string): void => {
+        if (lines.push(line) === claims.length) ended.abort();
+      };
+      await macpool(bed.kubeconfig, argv, { signal: ended.signal, onPrint });
+      return lines;
+    };
+    const watched = await printed(["watch", "-A"]);
+    expect(watched).toHaveLength(claims.length);
+    expect(await printed(["list", "-A", "-w"])).toEqual(watched);
+  });
+
   it("says what REST refuses, and begins with what there is", async () => {
     const detail = 'User "x" may not list macclaims: ask for a role that allows it.';
     bed.cluster.script = { proxy: problem(403, "FORBIDDEN", detail) };

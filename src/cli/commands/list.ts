@@ -1,7 +1,8 @@
 import { formatClaims } from "../claim-text.ts";
-import type { CommandSpec } from "../command.ts";
-import { noArguments, textOption } from "../command-line.ts";
+import type { CommandInput, CommandResult, CommandSpec } from "../command.ts";
+import { noArguments, switchOption, textOption, UsageError } from "../command-line.ts";
 import { claimNameOf, formatList } from "../views-text.ts";
+import { watch } from "./watch.ts";
 
 export const list: CommandSpec = {
   name: "list",
@@ -11,10 +12,14 @@ export const list: CommandSpec = {
     "kubectl macpool list -A --pool default",
     "kubectl macpool list -A -o json",
   ],
-  options: [{ name: "pool", value: "NAME", summary: "only addresses of this MACPool", offers: "pools" }],
+  options: [
+    { name: "pool", value: "NAME", summary: "only addresses of this MACPool", offers: "pools" },
+    { name: "watch", short: "w", summary: "then each change, as kubectl macpool watch" },
+  ],
   run: async (input) => {
     const { line } = input;
     noArguments(line, "use kubectl macpool find");
+    if (switchOption(line, "watch")) return watched(input);
     const namespace = await input.namespace();
     const pool = textOption(line, "pool");
     const all = await input.ask((backend) => backend.claims(namespace));
@@ -29,3 +34,8 @@ export const list: CommandSpec = {
     return { stdout: formatClaims(claims, namespace, input), exitCode: 0 };
   },
 };
+
+function watched(input: CommandInput): Promise<CommandResult> {
+  if (textOption(input.line, "pool") !== undefined) throw new UsageError("a watch is of all pools: leave --pool out");
+  return watch.run(input);
+}
