@@ -10,7 +10,7 @@ export const list: CommandSpec = {
   examples: [
     "kubectl macpool list -n lab",
     "kubectl macpool list -A --pool default",
-    "kubectl macpool list -A -o json",
+    "kubectl macpool list -A -w -o json",
   ],
   options: [
     { name: "pool", value: "NAME", summary: "only addresses of this MACPool", offers: "pools" },

@@ -24,9 +24,10 @@ import { affectedBy } from "../../controllers/seen-elsewhere.ts";
 import { interfacesLeftBehind } from "../../objects/running.ts";
 import { describeFull, MORE_ADDRESSES } from "../../pools/pool-fullness.ts";
 import { AnswerCache } from "../rest/ttl-cache.ts";
-import type { FindingView } from "../rest/views.ts";
+import type { CollisionView, FindingView } from "../rest/views.ts";
 import type { Catalog } from "./catalog.ts";
 import { deadlineOf } from "./claims.ts";
+import { collisionViews } from "./collisions.ts";
 import { stationsIn } from "./pools.ts";
 import { EVERYTHING, hostAddressIn, type Scope, seen, sees } from "./scope.ts";
 
@@ -69,8 +70,10 @@ export class ConsistencyQuery {
   async #find(scope: Scope, hasLeader: boolean): Promise<Findings> {
     const found: FindingView[] = [];
     let total = 0;
+    const shared = new Set<string>();
     const note = (finding: FindingView): void => {
       total += 1;
+      if (finding.mac !== undefined && IN_USE_TWICE.has(finding.code)) shared.add(finding.mac);
       if (found.length < MAX_FINDINGS) found.push(finding);
     };
     if (scope.namespace === undefined) {
@@ -103,6 +106,9 @@ export class ConsistencyQuery {
         return next === undefined;
       });
       await yieldToOthers();
+    }
+    for (const collision of collisionViews(this.#catalog, scope).items) {
+      if (!shared.has(collision.mac)) note(collides(collision));
     }
     scanned = 0;
     for (const { mac, owner } of this.#caches.listed()) {
@@ -240,6 +246,13 @@ export class ConsistencyQuery {
   }
 }
 
+/** Running objects share it, and its claim does not have all of them. */
+function collides({ mac, parties, elsewhere }: CollisionView): FindingView {
+  const [first] = parties;
+  const message = `${parties.length + elsewhere} running objects have ${mac}.`;
+  return { code: "SHARED_ADDRESS", mac, ...namedOwner(first), message, advice: GIVE_ANOTHER };
+}
+
 function leftBehind(pod: KubeObject, scope: Scope): FindingView[] {
   const { namespace = "", name = "" } = pod.metadata;
   if (!sees(scope, { namespace })) return [];
@@ -251,10 +264,15 @@ function leftBehind(pod: KubeObject, scope: Scope): FindingView[] {
   }));
 }
 
-function namedOwner(owner: ObjectReference | undefined): Pick<FindingView, "owner"> {
+function namedOwner(
+  owner: Pick<ObjectReference, "kind" | "namespace" | "name"> | undefined,
+): Pick<FindingView, "owner"> {
   if (owner?.name === undefined) return {};
   return { owner: { kind: owner.kind, namespace: owner.namespace, name: owner.name } };
 }
+
+/** Findings about an address that somebody else has too. */
+const IN_USE_TWICE: ReadonlySet<FindingView["code"]> = new Set(["SHARED_ADDRESS", "SEEN_ELSEWHERE"]);
 
 /** What is overdue is so since its time, not since its claim was made. */
 const sinceOf = (time: string | undefined): Pick<FindingView, "since"> => (time === undefined ? {} : { since: time });

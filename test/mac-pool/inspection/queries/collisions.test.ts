@@ -3,7 +3,7 @@ import { formatMac, type Mac } from "../../../../src/api/mac.ts";
 import { SEEN_ELSEWHERE_ADVICE } from "../../../../src/api/seen-elsewhere.ts";
 import type { KubeObject } from "../../../../src/kube/client/resource.ts";
 import { EVERYTHING } from "../../../../src/mac-pool/inspection/queries/scope.ts";
-import { FIRST, InspectionFixture, instanceOf, vmOf } from "../inspection-fixture.ts";
+import { claimOf, FIRST, InspectionFixture, instanceOf, owner, vmOf } from "../inspection-fixture.ts";
 
 const macsFrom = (first: number, count: number): Mac[] =>
   Array.from({ length: count }, (_, index) => (FIRST + first + index) as Mac);
@@ -16,6 +16,19 @@ it("lists some parties of a collision, and says how many it does not list", asyn
   const { items } = fixture.inspector.collisionsIn(undefined, EVERYTHING);
   expect(items.map(({ parties }) => parties.length)).toEqual([100]);
   expect(items[0]?.advice).toMatch(/ 30 more parties are not listed\.$/);
+});
+
+it("is a finding too, once, whether its claim has all parties or none", async () => {
+  const instances = ["one", "two"].map((name) => instanceOf(vmOf("default", name, macsFrom(0, 1)), "n"));
+  await using fixture = await InspectionFixture.start({ instances });
+  const { findings } = await fixture.inspector.consistency(undefined, EVERYTHING);
+  expect(findings.filter(({ code }) => code === "SHARED_ADDRESS")).toMatchObject([
+    { mac: formatMac(FIRST), owner: { name: "one" }, message: `2 running objects have ${formatMac(FIRST)}.` },
+  ]);
+  const claims = [claimOf(FIRST, [owner("default", "one"), owner("default", "two")])];
+  await using claimed = await InspectionFixture.start({ instances, claims });
+  const told = (await claimed.inspector.consistency(undefined, EVERYTHING)).findings;
+  expect(told.filter(({ code }) => code === "SHARED_ADDRESS")).toHaveLength(1);
 });
 
 it("lists some collisions, and counts all", async () => {
