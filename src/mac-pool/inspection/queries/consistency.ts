@@ -108,7 +108,8 @@ export class ConsistencyQuery {
       await yieldToOthers();
     }
     for (const collision of collisionViews(this.#catalog, scope).items) {
-      if (!shared.has(collision.mac)) note(collides(collision));
+      // What pods only say of themselves raises no alarm.
+      if (collision.isSaid !== true && !shared.has(collision.mac)) note(collides(collision));
     }
     scanned = 0;
     for (const { mac, owner } of this.#caches.listed()) {

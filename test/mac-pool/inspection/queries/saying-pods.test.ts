@@ -60,6 +60,8 @@ it("are parties of a collision, and are told apart from those that the pool know
   expect(fixture.inspector.collisionsIn("default", { namespace: "default" }).items).toMatchObject([
     { parties: [{ name: "web" }], elsewhere: 1, isSaid: true },
   ]);
+  const { findings } = await fixture.inspector.consistency(undefined, EVERYTHING);
+  expect(findings.map(({ code }) => code)).not.toContain("SHARED_ADDRESS");
 });
 
 it.each([
