@@ -1,6 +1,6 @@
 import type { KubeClient } from "../kube/client/client.ts";
 import { withQuery } from "../kube/client/paths.ts";
-import { defineResource, type KubeObject } from "../kube/client/resource.ts";
+import { defineResource, type KubeObject, type ObjectMeta } from "../kube/client/resource.ts";
 
 /** What the API server and its webhooks would answer to `kubectl apply --server-side` of an object. Nothing is stored. */
 
@@ -61,7 +61,7 @@ async function sent(client: KubeClient, { object, plural, namespace, timeoutMs }
   const isNamed = typeof name === "string" && NAME.test(name);
   // As kubectl writes, which also refuses unknown fields.
   const options = { dryRun: "All", fieldManager: "kubectl", fieldValidation: "Strict" };
-  const body = { ...object, metadata: { ...object.metadata, namespace } };
+  const body = { ...object, metadata: { ...asWritten(object.metadata), namespace } };
   if (!isNamed) return client.raw("POST", withQuery(collection, options), { body, timeoutMs });
   const headers = { "content-type": "application/apply-patch+yaml" };
   return client.raw("PATCH", withQuery(`${collection}/${name}`, { ...options, force: true }), {
@@ -69,6 +69,12 @@ async function sent(client: KubeClient, { object, plural, namespace, timeoutMs }
     headers,
     timeoutMs,
   });
+}
+
+/** Without what only servers write: a copy of a stored object is judged as the object that it makes. */
+function asWritten(metadata: ObjectMeta): ObjectMeta {
+  const { uid, resourceVersion, generation, creationTimestamp, managedFields, ...written } = metadata;
+  return written;
 }
 
 /** What a `Status` says, or the text in its place. */

@@ -1,14 +1,34 @@
-import { readdirSync, readFileSync } from "node:fs";
-import { join } from "node:path";
+import { existsSync, readdirSync, readFileSync } from "node:fs";
+import { dirname, join } from "node:path";
 import { expect, it } from "vitest";
 import { parseAllDocuments } from "yaml";
 import { PRODUCT_VERSION } from "../../src/api/names.ts";
 import { PUBLISHED_IMAGES } from "../../src/operator/config/component-images.ts";
 
 const root = join(import.meta.dirname, "../..");
-const pages = ["README.md", ...readdirSync(join(root, "docs")).map((page) => `docs/${page}`)].filter((page) =>
-  page.endsWith(".md"),
-);
+const docs = readdirSync(join(root, "docs"), { recursive: true, encoding: "utf8" }).map((page) => `docs/${page}`);
+const pages = ["README.md", ...docs].filter((page) => page.endsWith(".md"));
+
+/** What GitHub makes of a heading. */
+const anchorOf = (heading: string): string =>
+  heading
+    .toLowerCase()
+    .replace(/[^\p{L}\p{N} _-]/gu, "")
+    .replaceAll(" ", "-");
+
+function anchorsOf(page: string): string[] {
+  const text = readFileSync(join(root, page), "utf8").replace(/^```[\s\S]*?^```$/gm, "");
+  return [...text.matchAll(/^#+ (.*)$/gm)].map(([, heading = ""]) => anchorOf(heading));
+}
+
+it.each(pages)("%s links to what is there", (page) => {
+  const links = readFileSync(join(root, page), "utf8").matchAll(/\]\((?!https?:)([^)#\s]*)(?:#([^)\s]*))?\)/g);
+  for (const [link, path = "", anchor] of links) {
+    const target = path === "" ? page : join(dirname(page), path);
+    expect(existsSync(join(root, target)), link).toBe(true);
+    if (anchor !== undefined) expect(anchorsOf(target), link).toContain(anchor);
+  }
+});
 
 /** Blocks of YAML, and what commands read from `<<YAML`. */
 function yamlIn(page: string): string[] {
