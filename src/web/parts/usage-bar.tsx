@@ -11,6 +11,8 @@ interface Counts {
   readonly stationAddresses?: number;
 }
 
+const NEARLY_FULL = 0.9;
+
 /** How full a range is, as a bar and in exact numbers. */
 export function UsageBar({ counts, label }: { readonly counts: Counts; readonly label: string }) {
   const { capacity, used, free, pending, quarantined, hostAddresses = 0, stationAddresses = 0 } = counts;
@@ -27,7 +29,7 @@ export function UsageBar({ counts, label }: { readonly counts: Counts; readonly 
   ] as const;
   const text = `${count(used)} of ${count(capacity)} used`;
   return (
-    <div class="usage">
+    <div class={`usage ${levelOf(counts)}`}>
       <div class="bar" role="img" aria-label={`${label}: ${text}, ${percent(used, capacity)}`}>
         {parts.map(
           ([phase, number]) =>
@@ -46,4 +48,9 @@ export function UsageBar({ counts, label }: { readonly counts: Counts; readonly 
       </p>
     </div>
   );
+}
+
+function levelOf({ capacity, used, free }: Counts): "full" | "nearly-full" | "" {
+  if (free === 0) return "full";
+  return used >= capacity * NEARLY_FULL ? "nearly-full" : "";
 }

@@ -14,19 +14,44 @@ import { RefusalTable } from "./refusals.tsx";
 const SHOWN = 6;
 const DAY_MS = 86_400_000;
 
-/** How full the pools are, what collides, what was refused and why: in one look. */
+/** How full the pools are, what collides, what was refused and why: in one look. What is wrong comes first. */
 export function OverviewView() {
   const pools = useQuery<ListView<PoolView>>("pools");
   const consistency = useQuery<ConsistencyView>("consistency");
   const found = consistency.value.value;
+  const isWrong = (collisions.value?.length ?? 0) > 0 || (found?.total ?? 0) > 0;
+  const problems = (
+    <div class="columns">
+      <section aria-labelledby="colliding">
+        <h2 id="colliding">Collisions</h2>
+        <ProblemNotice problem={collisionList.problem} isStale={collisions.value !== undefined} />
+        <CollisionTable collisions={collisions.value?.slice(0, SHOWN)} />
+        <More view="collisions" total={collisions.value?.length} what="collision" />
+      </section>
+      <section aria-labelledby="refused">
+        <h2 id="refused">Last refusals</h2>
+        <ProblemNotice problem={denialList.problem} isStale={denials.value !== undefined} />
+        <RefusalTable denials={denials.value?.slice(0, SHOWN)} isShort />
+        <More view="refusals" total={denials.value?.length} what="refusal" />
+      </section>
+      <section aria-labelledby="inconsistent">
+        <h2 id="inconsistent">Consistency</h2>
+        <ProblemNotice problem={consistency.problem} isStale={found !== undefined} />
+        {found === undefined && <p class="quiet">Asking the pool.</p>}
+        {found !== undefined && <FindingTable findings={found.findings.slice(0, SHOWN)} />}
+        <More view="consistency" total={found?.total} what="finding" />
+      </section>
+    </div>
+  );
   return (
     <>
       <Figures pools={pools.value.value?.items} findings={found?.total} />
+      {isWrong && problems}
       <section aria-labelledby="pools">
         <h2 id="pools">Pools</h2>
         <ProblemNotice problem={pools.problem} isStale={pools.value.value !== undefined} />
         {pools.value.value === undefined && <p class="quiet">Asking the pool.</p>}
-        {pools.value.value?.items.map((pool) => (
+        {pools.value.value?.items.toSorted(byFullness).map((pool) => (
           <PoolCard key={pool.name} pool={pool} />
         ))}
         {pools.value.value?.items.length === 0 && (
@@ -36,30 +61,13 @@ export function OverviewView() {
           </Empty>
         )}
       </section>
-      <div class="columns">
-        <section aria-labelledby="colliding">
-          <h2 id="colliding">Collisions</h2>
-          <ProblemNotice problem={collisionList.problem} isStale={collisions.value !== undefined} />
-          <CollisionTable collisions={collisions.value?.slice(0, SHOWN)} />
-          <More view="collisions" total={collisions.value?.length} what="collision" />
-        </section>
-        <section aria-labelledby="refused">
-          <h2 id="refused">Last refusals</h2>
-          <ProblemNotice problem={denialList.problem} isStale={denials.value !== undefined} />
-          <RefusalTable denials={denials.value?.slice(0, SHOWN)} isShort />
-          <More view="refusals" total={denials.value?.length} what="refusal" />
-        </section>
-        <section aria-labelledby="inconsistent">
-          <h2 id="inconsistent">Consistency</h2>
-          <ProblemNotice problem={consistency.problem} isStale={found !== undefined} />
-          {found === undefined && <p class="quiet">Asking the pool.</p>}
-          {found !== undefined && <FindingTable findings={found.findings.slice(0, SHOWN)} />}
-          <More view="consistency" total={found?.total} what="finding" />
-        </section>
-      </div>
+      {!isWrong && problems}
     </>
   );
 }
+
+/** The fullest first. */
+const byFullness = (a: PoolView, b: PoolView): number => b.used * a.capacity - a.used * b.capacity;
 
 interface FiguresProps {
   readonly pools: readonly PoolView[] | undefined;
