@@ -242,11 +242,14 @@ export class Replica {
   /** Reports several owners that were not admitted together: they existed before the pool, or were written without it. */
   #reportShared(step: LifecycleStep, before: MACClaim | undefined, events: EventRecorder): void {
     if (step.action !== "create" && step.action !== "update") return;
-    const meeting = (claim: MACClaim) => meetingOwners(statusOf(claim).owners, this.#caches.networks.cached);
+    const meeting = (claim: MACClaim) =>
+      meetingOwners(statusOf(claim).owners.filter(this.#caches.isManagedOwner), this.#caches.networks.cached);
     const owners = meeting(step.claim);
     if (owners.length < 2 || (before !== undefined && owners.length <= meeting(before).length)) return;
-    for (const owner of owners.map((each) => this.#caches.seenAs(each, step.claim)))
-      events.event(regardingOf(owner), "Warning", "MACShared", sharedByOwners(step.claim.spec.mac, owners));
+    for (const owner of owners.map((each) => this.#caches.seenAs(each, step.claim))) {
+      const text = sharedByOwners(step.claim.spec.mac, owners, owner.namespace);
+      events.event(regardingOf(owner), "Warning", "MACShared", text);
+    }
   }
 
   /** What reviews work with. */

@@ -3,7 +3,7 @@ import { type ClaimOwner, MAX_CLAIM_OWNERS } from "../../api/mac-claim.ts";
 import type { PoolCounts } from "../pools/pool.ts";
 import { describeFull, MORE_ADDRESSES, NO_ADDRESSES } from "../pools/pool-fullness.ts";
 import { MAX_INTERFACES, MAX_SHOWN_CHARS, PENDING_MS } from "./limits.ts";
-import { describeOwners, type NamedText, namedText } from "./named-text.ts";
+import { type Describe, describeOwners, type NamedText, namedText, SOMEBODY } from "./named-text.ts";
 import { describeObject, mayBe, type ObjectReference } from "./owner.ts";
 
 /**
@@ -104,9 +104,10 @@ export function sharedWarning(
   return namedText(owners, (describe) => `${what} ${describeOwners(owners, describe)}. ${consequence}`);
 }
 
-/** Event on each owner of an address that several have without an admission. */
-export function sharedByOwners(mac: string, owners: readonly ClaimOwner[]): string {
-  return `MAC ${mac} is held by ${describeOwners(owners, describeObject)}. Give all but one of them another address before they run on the same network.`;
+/** Event on each owner in a namespace of an address that several have without an admission. */
+export function sharedByOwners(mac: string, owners: readonly ClaimOwner[], namespace: string): string {
+  const describe: Describe = (owner) => (owner.namespace === namespace ? describeObject(owner) : SOMEBODY);
+  return `MAC ${mac} is held by ${describeOwners(owners, describe)}. Give all but one of them another address before they run on the same network.`;
 }
 
 /** Event on a VM that could not be judged when it started. */

@@ -69,7 +69,14 @@ describe("a refusal", () => {
     expect(conflict(MAC, "a", owners, { ...ASKED, isAwaited: false, objectsListing: [] }).message).toContain(
       `${named}. Leave`,
     );
-    expect(sharedByOwners("02:00:00:00:00:01", owners).length).toBeLessThan(400);
+    expect(sharedByOwners("02:00:00:00:00:01", owners, "default").length).toBeLessThan(400);
+  });
+
+  it("names no object of another namespace in an event", () => {
+    const owners = [owner({ name: "web" }), owner({ name: "secret", namespace: "bank" })];
+    expect(sharedByOwners("02:00:00:00:00:01", owners, "default")).toBe(
+      "MAC 02:00:00:00:00:01 is held by VirtualMachine default/web (a) and an object in another namespace. Give all but one of them another address before they run on the same network.",
+    );
   });
 
   it("calls the ends of a range as the MACPool does, and quotes what is wrong", () => {
