@@ -86,7 +86,9 @@ describe("the end of the demo on a terminal", () => {
     expect(told.commands).toEqual([
       "apply --server-side -f - NetworkAddonsConfig/cluster NetworkAttachmentDefinition/br1-net",
       "apply --server-side -f - VirtualMachine/web VirtualMachine/web-2",
-      "apply --server-side -f - Namespace/tenant-a Namespace/tenant-b Namespace/tenant-lab NodeMACs/node-c",
+      "apply --server-side -f - Namespace/tenant-a Namespace/tenant-b Namespace/tenant-lab Node/node-c",
+      "get node/node-c -o jsonpath={.metadata.uid}",
+      "apply --server-side -f - NodeMACs/node-c Node/node-c",
       "apply --server-side -f - NetworkAttachmentDefinition/vlan100 NetworkAttachmentDefinition/storage NetworkAttachmentDefinition/noann NetworkAttachmentDefinition/wrong NetworkAttachmentDefinition/br9",
       "apply --server-side -f - VirtualMachine/shop VirtualMachine/stray",
     ]);
