@@ -1,10 +1,18 @@
-/** When a pool is full, on the command line and on the page. Pure. */
+/** How full a pool is and when it will be, on the command line and on the page. Pure. */
 
 const NUMBER = new Intl.NumberFormat("en");
 
 /** A forecast beyond this says nothing. */
 const FAR_DAYS = 3_650;
 const HOUR_DAYS = 1 / 24;
+
+/** From this share on a pool is nearly full, as in the alert KubemacpoolNearlyFull. */
+export const NEARLY_FULL = 0.9;
+
+/** From 0 to 1; what nodes and stations outside the cluster have is taken too. */
+export function fullnessOf({ capacity, free }: { readonly capacity: number; readonly free: number }): number {
+  return capacity === 0 ? 0 : (capacity - free) / capacity;
+}
 
 interface Forecast {
   readonly days: number;

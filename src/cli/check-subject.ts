@@ -3,7 +3,6 @@ import { isNamespaceName } from "../api/legal-names.ts";
 import { type KubeObject, RESOURCES } from "../kube/client/resource.ts";
 import type { Manifest } from "./manifests.ts";
 import { type Network, networkIn } from "./networks.ts";
-import { notTextIn } from "./text-fields.ts";
 
 /** An object of a file that something is said about before it is applied. */
 export interface CheckSubject {
@@ -73,3 +72,36 @@ function faultOf({ object, namespace }: Pick<CheckSubject, "object" | "namespace
 }
 
 const textOf = (value: unknown): string => (typeof value === "string" ? value : "");
+
+/** Where the API server takes text only, a value without quotes may be something else for kubectl. */
+type Fields = Readonly<Record<string, unknown>>;
+
+/** A sentence about the first value that is no text. */
+function notTextIn(object: object): string | undefined {
+  const { metadata, spec } = object as { readonly metadata?: unknown; readonly spec?: unknown };
+  const template = fieldsOf(fieldsOf(spec).template);
+  const devices = fieldsOf(fieldsOf(fieldsOf(template.spec ?? spec).domain).devices);
+  const interfaces = Array.isArray(devices.interfaces) ? devices.interfaces : [];
+  const texts = [
+    ...textsOf(fieldsOf(metadata), "metadata"),
+    ...textsOf(fieldsOf(template.metadata), "spec.template.metadata"),
+    ...interfaces.map((nic, index) => [`macAddress of interfaces[${index}]`, fieldsOf(nic).macAddress] as const),
+  ];
+  const [place, value] = texts.find(([, one]) => typeof one === "boolean" || typeof one === "number") ?? [];
+  if (place === undefined) return undefined;
+  return `${place} is the ${typeof value} ${value} for kubectl, and the API server takes text only. Write it between quotes.`;
+}
+
+function textsOf({ name, generateName, namespace, labels, annotations }: Fields, place: string) {
+  const maps = { labels, annotations };
+  return [
+    ...Object.entries({ name, generateName, namespace }).map(([key, value]) => [`${place}.${key}`, value] as const),
+    ...Object.entries(maps).flatMap(([map, entries]) =>
+      Object.entries(fieldsOf(entries)).map(([key, value]) => [`${place}.${map}["${key}"]`, value] as const),
+    ),
+  ];
+}
+
+function fieldsOf(value: unknown): Fields {
+  return typeof value === "object" && value !== null ? (value as Fields) : {};
+}

@@ -1,4 +1,4 @@
-import { forecastText } from "../api/forecast-text.ts";
+import { forecastText, NEARLY_FULL } from "../api/forecast-text.ts";
 import { STATIONS } from "../api/host-interfaces.ts";
 import type { PoolView, RangeView } from "../mac-pool/inspection/rest/views.ts";
 import { spanInWords, withCommas } from "./quantities.ts";
@@ -12,14 +12,6 @@ const BAR = 20;
 const BAR_MARGIN = 66;
 /** What a day is like is not seen in minutes. */
 const MIN_WINDOW_SECONDS = 3_600;
-/** From this share on a pool is nearly full, as in the alert KubemacpoolNearlyFull. */
-const NEARLY_FULL = 0.9;
-
-/** From 0 to 1; what nodes and stations outside the cluster have is taken too. */
-export function fullnessOf({ capacity, free }: Pick<PoolView, "capacity" | "free">): number {
-  return capacity === 0 ? 0 : (capacity - free) / capacity;
-}
-
 /** `11 (91.7 %)` */
 export function usedText({ used, capacity }: Pick<PoolView, "used" | "capacity">): string {
   return `${withCommas(used)}${percent(used, capacity)}`;

@@ -37,6 +37,15 @@ export function checkNodes(config: BridgeConfig, known: readonly BridgeOnNode[] 
 /** What an interface of a pair can have. */
 const [SMALLEST_MTU, LARGEST_MTU] = [68, 65_535];
 
+/** What happens to a VM of a network on a node that publishes the bridge. Warning: it starts, and not all is as the network says. */
+export function verdictOnNode(config: BridgeConfig, on: BridgeOnNode): "Works" | "Warning" | "Fails" {
+  const said = checkNodes(config, [on], "");
+  if (said.length === 0) return "Works";
+  if (said.some(({ code }) => code === "vlan-impossible")) return "Fails";
+  const refuses = config.vlans?.requireFiltering === true && !config.vlans.enableFiltering;
+  return refuses && said.some(({ code }) => code === "vlan-unfiltered") ? "Fails" : "Warning";
+}
+
 /** `mtu`: what a plugin after `bridge` gives the pod's end of the pair; the port keeps what `bridge` gave it. */
 export function checkTunedMtu(
   { bridge, mtu: made = USUAL_MTU }: BridgeConfig,

@@ -1,7 +1,6 @@
 import { nodesHave } from "../../api/network-text.ts";
 import type { Step } from "../../api/way.ts";
-import { type BridgeOnNode, checkNodes } from "../../nad-lint/node-checks.ts";
-import { verdictOnNode } from "../../nad-lint/node-verdict.ts";
+import { type BridgeOnNode, checkNodes, verdictOnNode } from "../../nad-lint/node-checks.ts";
 import type { WayFacts } from "./facts.ts";
 import type { NetworkOnBridge } from "./network-on-bridge.ts";
 import { named, ok, unknown, wrong } from "./step.ts";

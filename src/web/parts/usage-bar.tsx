@@ -1,3 +1,4 @@
+import { NEARLY_FULL } from "../../api/forecast-text.ts";
 import { STATIONS } from "../../api/host-interfaces.ts";
 import { count, percent } from "../text.ts";
 
@@ -10,8 +11,6 @@ interface Counts {
   readonly hostAddresses?: number;
   readonly stationAddresses?: number;
 }
-
-const NEARLY_FULL = 0.9;
 
 /** How full a range is, as a bar and in exact numbers. */
 export function UsageBar({ counts, label }: { readonly counts: Counts; readonly label: string }) {

@@ -1,3 +1,4 @@
+import { fullnessOf } from "../../api/forecast-text.ts";
 import type { ConsistencyView, ListView, PoolView } from "../../mac-pool/inspection/rest/views.ts";
 import { collisionList, collisions, denialList, denials } from "../live-lists.ts";
 import { Empty } from "../parts/empty.tsx";
@@ -51,9 +52,11 @@ export function OverviewView() {
         <h2 id="pools">Pools</h2>
         <ProblemNotice problem={pools.problem} isStale={pools.value.value !== undefined} />
         {pools.value.value === undefined && <p class="quiet">Asking the pool.</p>}
-        {pools.value.value?.items.toSorted(byFullness).map((pool) => (
-          <PoolCard key={pool.name} pool={pool} />
-        ))}
+        {pools.value.value?.items
+          .toSorted((a, b) => fullnessOf(b) - fullnessOf(a))
+          .map((pool) => (
+            <PoolCard key={pool.name} pool={pool} />
+          ))}
         {pools.value.value?.items.length === 0 && (
           <Empty title="There is no pool.">
             <p>VMs and pods get their addresses from a pool. The operator makes the first one after this command:</p>
@@ -65,9 +68,6 @@ export function OverviewView() {
     </>
   );
 }
-
-/** The fullest first. */
-const byFullness = (a: PoolView, b: PoolView): number => b.used * a.capacity - a.used * b.capacity;
 
 interface FiguresProps {
   readonly pools: readonly PoolView[] | undefined;

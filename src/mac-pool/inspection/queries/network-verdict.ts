@@ -2,7 +2,7 @@ import { bridgeResource } from "../../../api/bridge-resource.ts";
 import { NAD_RESOURCE_NAME_ANNOTATION } from "../../../api/names.ts";
 import type { Finding, FindingCode } from "../../../nad-lint/finding.ts";
 import { lintNetwork } from "../../../nad-lint/lint.ts";
-import { verdictOnNode } from "../../../nad-lint/node-verdict.ts";
+import { verdictOnNode } from "../../../nad-lint/node-checks.ts";
 import type { bridgeOfConfig } from "../../../nad-lint/segment.ts";
 import type { Verdict } from "../rest/network-views.ts";
 import type { BridgeOnNodes } from "./node-bridges.ts";

@@ -81,7 +81,7 @@ export function routeInspection(app: FastifyInstance, options: InspectionOptions
       return answer(operation, question, request, reply, shared);
     });
   }
-  // Made for the first who asks: few do, and it takes 0.5 MB.
+  // Made for the first who asks: few do.
   let document: Buffer | undefined;
   app.get("/openapi.json", { errorHandler }, (_request, reply) => {
     document ??= Buffer.from(JSON.stringify(openApiDocument()));
