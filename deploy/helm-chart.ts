@@ -91,7 +91,7 @@ const NETWORK_ADDONS_CONFIG = [
 ].join("\n");
 
 const NOTES = `{{- if not .Values.networkAddonsConfig -}}
-The operator is installed. It deploys nothing until there is a NetworkAddonsConfig: see docs/install.md.
+The operator is installed. It deploys nothing until there is a NetworkAddonsConfig: see docs/guide/install.md.
 {{ end -}}
 {{- if eq .Values.namespace .Release.Namespace -}}
 The components on the nodes need a namespace for privileged pods. Where the cluster enforces another level:

@@ -6,7 +6,7 @@ import { LEFT_TO_CI } from "./support/share.ts";
 
 /**
  * The house rules that a machine can read off the source: who may import whom, file names that say nothing, files that
- * grew past one noun. The layers are those of docs/architecture.md.
+ * grew past one noun. The layers are those of docs/explain/architecture.md.
  */
 
 const root = join(import.meta.dirname, "..");

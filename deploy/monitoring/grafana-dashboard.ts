@@ -137,7 +137,7 @@ const ROWS: readonly Row[] = [
       },
       {
         title: "Errors of CNI calls",
-        about: "By the code of the error; docs/cni-plugins.md has the codes.",
+        about: "By the code of the error; docs/reference/cni-plugins.md has the codes.",
         kind: "timeseries",
         unit: "short",
         queries: [[`sum by (code) (increase(linux_bridge_cni_errors_total${RATE}))`, "{{code}}"]],

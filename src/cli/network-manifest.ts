@@ -2,7 +2,7 @@ import { bridgeResource } from "../api/bridge-resource.ts";
 import { NETWORK_ATTACHMENT_DEFINITIONS } from "../api/kinds.ts";
 import { NAD_RESOURCE_NAME_ANNOTATION } from "../api/names.ts";
 
-/** A NetworkAttachmentDefinition for VMs on a bridge, as docs/nad-lint.md recommends it. */
+/** A NetworkAttachmentDefinition for VMs on a bridge, as docs/reference/nad-lint.md recommends it. */
 
 export interface TrunkRange {
   readonly from: number;

@@ -39,7 +39,13 @@ const textOf = (...patterns: string[]): string =>
 /** Whoever declares a field does not read it, and the inspection page reads views. */
 const code = textOf("src/**/*.ts", ":!src/api", ":!src/web");
 /** What users read. */
-const pages = textOf("README.md", "docs/*.md", ":!docs/decisions", ":!docs/development.md", ":!docs/architecture.md");
+const pages = textOf(
+  "README.md",
+  "docs/*.md",
+  ":!docs/decisions",
+  ":!docs/contribute/development.md",
+  ":!docs/explain/architecture.md",
+);
 /** Types of Kubernetes: handed on whole, and described by its own documentation. */
 const TYPES_OF_KUBERNETES = ["affinity", "tolerations", "namespaceSelector"];
 /** In OpenShift's TLSSecurityProfile `type` says the same, and these are empty. */

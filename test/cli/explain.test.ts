@@ -144,11 +144,11 @@ describe("kubectl macpool explain", () => {
     await expect(texts).toMatchFileSnapshot(goldenPath(name));
   });
 
-  it("is in docs/cli.md as it is printed", async () => {
+  it("is in docs/reference/kubectl-macpool.md as it is printed", async () => {
     bed.cluster.script = script();
     const command = "explain web -n lab";
     const { stdout } = await macpool(bed.kubeconfig, command.split(" "), { terminal: NARROW });
-    const docs = await readFile(join(import.meta.dirname, "../../docs/cli.md"), "utf8");
+    const docs = await readFile(join(import.meta.dirname, "../../docs/reference/kubectl-macpool.md"), "utf8");
     expect(docs).toContain(`\`\`\`\n$ kubectl macpool ${command}\n${stdout}\`\`\`\n`);
   });
 

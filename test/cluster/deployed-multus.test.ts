@@ -113,7 +113,7 @@ describe("multus, deployed by the operator", { timeout: 300_000 }, () => {
       const events = await kubectl("-n", NAMESPACE, "get", "events.events.k8s.io", "-o", "jsonpath={.items[*].note}");
       return events.includes("CmdAdd (shim)") && (await operators()).items.length === 1;
     });
-    for (const command of await commandsOf("docs/runbooks.md", "Multus keeps pods from starting")) {
+    for (const command of await commandsOf("docs/reference/runbooks.md", "Multus keeps pods from starting")) {
       await kubectl(...command.map((word) => (word === "NAMESPACE" ? NAMESPACE : word)));
     }
     await available();

@@ -6,7 +6,7 @@ import * as errors from "../../cni-plugins/cni/cni-error.ts";
 import { ConfigObject } from "../../cni-plugins/cni/config-object.ts";
 import { warnAboutKeys as warnAboutTuningKeys } from "../../cni-plugins/tuning/config.ts";
 
-const page = readFileSync(path.resolve(import.meta.dirname, "../../docs/cni-plugins.md"), "utf8");
+const page = readFileSync(path.resolve(import.meta.dirname, "../../docs/reference/cni-plugins.md"), "utf8");
 
 /** What is in code style in the first column of a section's table. */
 function firstColumn(heading: string): readonly string[] {

@@ -40,12 +40,12 @@ function yamlIn(page: string): string[] {
 
 it("names the archive of the image as the build does", () => {
   const archive = `cluster-network-addons-${PRODUCT_VERSION}.oci.tar`;
-  const named = readFileSync(join(root, "docs/laptop.md"), "utf8").match(/[\w.-]+\.oci\.tar/g);
+  const named = readFileSync(join(root, "docs/guide/laptop.md"), "utf8").match(/[\w.-]+\.oci\.tar/g);
   expect(new Set(named)).toEqual(new Set([archive]));
 });
 
 it("has a line that copies each image of other projects to a mirror, by its digest and under its version", () => {
-  const copies = readFileSync(join(root, "docs/install.md"), "utf8").match(/^crane copy .*$/gm);
+  const copies = readFileSync(join(root, "docs/guide/install.md"), "utf8").match(/^crane copy .*$/gm);
   expect(copies).toEqual(
     Object.values(PUBLISHED_IMAGES).map(
       ({ name, version, digest }) => `crane copy ${name}@${digest} registry.example.com/mirror/${name}:${version}`,

@@ -47,7 +47,7 @@ it("finds nothing in the networks of the documentation", () => {
 });
 
 it("the page names every finding, in its order and by its severity", () => {
-  const tables = read("docs/nad-lint.md")
+  const tables = read("docs/reference/nad-lint.md")
     .split(/^\| (error|warning|note)/m)
     .slice(1);
   const named = tables.flatMap((part, index) => {

@@ -93,9 +93,12 @@ describe("the allow-list", () => {
     ["net**", true, false],
     ["net.{0,1001}", true, false],
     ["(?x) net", true, false],
-  ])("with %j: ours says %s and the reference %s, as docs/cni-plugins.md lists", async (list, ours, theirs) => {
-    expect(await verdicts(list, NOTIFY)).toEqual([ours, theirs]);
-  });
+  ])(
+    "with %j: ours says %s and the reference %s, as docs/reference/cni-plugins.md lists",
+    async (list, ours, theirs) => {
+      expect(await verdicts(list, NOTIFY)).toEqual([ours, theirs]);
+    },
+  );
 
   it("must name every key", async () => {
     expect(await verdicts("arp_notify$", NOTIFY, FORWARD)).toEqual([false, false]);

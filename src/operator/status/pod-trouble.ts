@@ -126,7 +126,7 @@ function stuck(pod: Pod): Trouble | undefined {
 
 function adviceFor(reason: string, pod: Pod): string {
   if (reason === IMAGE_PULL || reason === "ErrImageNeverPull" || reason === "InvalidImageName") {
-    return "Check the name of the image and whether the nodes can pull it, or set an image mirror (docs/install.md)";
+    return "Check the name of the image and whether the nodes can pull it, or set an image mirror (docs/guide/install.md)";
   }
   if (reason === "CreateContainerConfigError") return `Create it in namespace ${pod.metadata.namespace}`;
   return describeIt(pod);

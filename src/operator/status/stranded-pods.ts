@@ -96,7 +96,7 @@ function render(component: string, sign: string, stranded: readonly Stranded[]):
     message:
       `${component} runs on ${nodes.join(", ")} and pods can't start there. ` +
       `The kubelet says of pod ${nameOf(first.pod)}: ${essence(first.text, sign)}`,
-    advice: `Mend that, or take ${component} out of the spec: docs/runbooks.md`,
+    advice: `Mend that, or take ${component} out of the spec: docs/reference/runbooks.md`,
   };
 }
 

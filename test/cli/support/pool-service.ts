@@ -49,7 +49,7 @@ export async function exposeInspection(bed: PoolFixture, replica: string): Promi
   await bed.admin.create(defineResource("v1", "Endpoints", "endpoints", true), { metadata, subsets } as never);
 }
 
-/** What docs/cli.md grants to users of one namespace, for an account in namespace default. */
+/** What docs/reference/kubectl-macpool.md grants to users of one namespace, for an account in namespace default. */
 export async function letUseProxy(bed: PoolFixture, account: string): Promise<void> {
   const resourceNames = [`https:${MAC_POOL_SERVICE}:${MAC_POOL_INSPECTION_PORT_NAME}`];
   const rules = [{ apiGroups: [""], resources: ["services/proxy"], verbs: ["get"], resourceNames }];

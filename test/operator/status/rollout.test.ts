@@ -146,7 +146,8 @@ describe("a rollout", () => {
       phase: "failing",
       reason: "ImagePullBackOff",
       message: 'DaemonSet "ns/w": container c of pod w-1: ImagePullBackOff: no such image',
-      advice: "Check the name of the image and whether the nodes can pull it, or set an image mirror (docs/install.md)",
+      advice:
+        "Check the name of the image and whether the nodes can pull it, or set an image mirror (docs/guide/install.md)",
     });
     const young = pod("a", false, { reason: "ImagePullBackOff", message: "", since: since + 1000 });
     expect(rolloutOf(daemonSet, live(daemonSet, counts), [node("a", true)], [young])).toMatchObject({

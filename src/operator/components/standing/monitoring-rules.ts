@@ -1,6 +1,6 @@
 /**
  * Recording rules and alerts. The first PrometheusRule is that of Cluster Network Addons Operator, whose alerts have runbooks
- * at an address of KubeVirt's; the second has alerts of our own, which docs/runbooks.md describes.
+ * at an address of KubeVirt's; the second has alerts of our own, which docs/reference/runbooks.md describes.
  */
 
 import { parseGoDuration } from "../../../api/go-duration.ts";

@@ -29,14 +29,14 @@ describe("the rules", () => {
     expect(metricsOf(query)).toEqual(["kubevirt_macpool_missing", "up"]);
   });
 
-  it.each(["operations.md", "runbooks.md"])("and %s names only metrics that exist", (file) => {
+  it.each(["operations.md", "reference/runbooks.md"])("and %s names only metrics that exist", (file) => {
     const pattern = /`((?:kubevirt_|kmp_|bridge_marker_|linux_bridge_|cert_manager_|informer_)[a-z_]+)/g;
     const named = [...read(file).matchAll(pattern)].map(([, name]) => name ?? "");
     expect([...new Set(named)].filter((name) => !names.includes(name))).toEqual([]);
   });
 
   it("have a section of the runbooks for each alert", () => {
-    const sections = [...read("runbooks.md").matchAll(/^## (\w+)$/gm)].map(([, title]) => title);
+    const sections = [...read("reference/runbooks.md").matchAll(/^## (\w+)$/gm)].map(([, title]) => title);
     expect(alertNames().filter((name) => !sections.includes(name))).toEqual([]);
   });
 
