@@ -81,7 +81,7 @@ export const linuxBridgeSchema = z
       .max(65535)
       .exactOptional()
       .meta({
-        description: "Host port of the bridge marker's health endpoints. 8081 when unset, 0 turns them off.",
+        description: "Host port of the bridge marker's health endpoints. Default: 8081. 0 turns them off.",
         ...celRules({ rule: `!(self in ${JSON.stringify(TAKEN_NODE_PORTS)})`, message: TAKEN_NODE_PORT_TEXT }),
       }),
     installerHealthPort: z
@@ -90,7 +90,7 @@ export const linuxBridgeSchema = z
       .max(65535)
       .exactOptional()
       .meta({
-        description: "Host port of the CNI installer's health endpoints. 8082 when unset, 0 turns them off.",
+        description: "Host port of the CNI installer's health endpoints. Default: 8082. 0 turns them off.",
         ...celRules({
           rule: `!(self in ${JSON.stringify(TAKEN_INSTALLER_PORTS)})`,
           message: TAKEN_INSTALLER_PORT_TEXT,
@@ -102,31 +102,31 @@ export const linuxBridgeSchema = z
       .exactOptional()
       .meta({
         description:
-          "Where the daemons on the nodes answer probes: at the node's address (Node, when unset) or at 127.0.0.1 (Loopback).",
+          "Where the daemons on the nodes answer probes: at the node's address (Node, the default) or at 127.0.0.1 (Loopback).",
         ...celRules({ rule: `self in ${JSON.stringify(PROBE_ADDRESSES)}`, message: PROBE_ADDRESS_TEXT }),
       }),
-    markerInclude: markerPatterns("Bridges that the bridge marker publishes. All when unset."),
+    markerInclude: markerPatterns("Bridges that the bridge marker publishes. Default: all bridges."),
     markerExclude: markerPatterns(
-      "Bridges that the bridge marker does not publish, also if markerInclude names them. None when unset.",
+      "Bridges that the bridge marker does not publish, also if markerInclude names them. Default: no bridge.",
     ),
     markerOnlyWithPorts: z
       .boolean()
       .exactOptional()
-      .describe("Whether the bridge marker publishes only bridges that have a port. All when unset."),
+      .describe("Whether the bridge marker publishes only bridges that have a port. Default: false."),
     cniBinDir: z
       .string()
       .max(MAX_PATH_CHARS)
       .exactOptional()
       .meta({
         description:
-          "Directory on the nodes that holds CNI executables. That of the nodes' distribution when unset, mostly /opt/cni/bin. " +
+          "Directory on the nodes that holds CNI executables. Default: the directory of the nodes' distribution, mostly /opt/cni/bin. " +
           "A change replaces the pods of every component that installs some, on every node.",
         ...celRules({ rule: `self.matches('${CNI_BIN_DIR_PATTERN}')`, message: CNI_BIN_DIR_TEXT }),
       }),
     replaceForeignPlugins: z
       .boolean()
       .exactOptional()
-      .describe("Whether foreign executables named bridge and tuning are replaced. They stay when unset."),
+      .describe("Whether foreign executables named bridge and tuning are replaced. Default: false, they stay."),
     ...injectionSettings,
     nadLint: nadLintSetting,
   })

@@ -24,7 +24,7 @@ export const injectionSettings = {
     .exactOptional()
     .describe(
       "Whether multus runs with namespaceIsolation, so that pods may use networks of their own and of global namespaces only. " +
-        "False when unset, on OpenShift true.",
+        "Default: false, on OpenShift true.",
     ),
   globalNamespaces: z
     .array(
@@ -42,8 +42,8 @@ export const injectionSettings = {
     .max(MAX_GLOBAL_NAMESPACES)
     .exactOptional()
     .describe(
-      "Namespaces whose networks all pods may use under namespaceIsolation: globalNamespaces of multus' configuration. default " +
-        "when unset, on OpenShift those of its multus.",
+      "Namespaces whose networks all pods may use under namespaceIsolation: globalNamespaces of multus' configuration. " +
+        "Default: the namespace default, on OpenShift those of its multus.",
     ),
 };
 
@@ -51,6 +51,6 @@ export const nadLintSetting = z
   .enum(NAD_LINTS)
   .exactOptional()
   .describe(
-    "What happens to a NetworkAttachmentDefinition of the plugins bridge and tuning that has a mistake. Warn (the default): who " +
-      'writes it reads a warning. Enforce: it is refused. "Off", in YAML with quotes: nobody looks.',
+    "What happens to a NetworkAttachmentDefinition of the plugins bridge and tuning that has a mistake. Warn (the default): the " +
+      'user reads a warning. Enforce: the network is refused. "Off", in YAML with quotes: networks are not checked.',
   );

@@ -67,16 +67,16 @@ const text = (description: string) => z.string().max(MAX_TEXT).exactOptional().d
 
 const kubeMacPool = z.object({
   rangeStart: shortText(
-    "First MAC address of the pool. If both ends are unset, the operator picks a random range once and keeps it.",
+    "First MAC address of the pool. If neither end is given, the operator picks a random range once and keeps it.",
   ),
   rangeEnd: shortText("Last MAC address of the pool."),
 });
 
 const selfSignConfiguration = z.object({
-  caRotateInterval: shortText("Lifetime of the webhooks' certificate authority, as a Go duration. 48h0m0s when unset."),
-  caOverlapInterval: shortText("How long before its expiry a certificate authority is replaced. 24h0m0s when unset."),
-  certRotateInterval: shortText("Lifetime of the webhooks' serving certificates. 24h0m0s when unset."),
-  certOverlapInterval: shortText("How long before its expiry a serving certificate is replaced. 12h0m0s when unset."),
+  caRotateInterval: shortText("Lifetime of the webhooks' certificate authority, as a Go duration. Default: 48h0m0s."),
+  caOverlapInterval: shortText("How long before its expiry a certificate authority is replaced. Default: 24h0m0s."),
+  certRotateInterval: shortText("Lifetime of the webhooks' serving certificates. Default: 24h0m0s."),
+  certOverlapInterval: shortText("How long before its expiry a serving certificate is replaced. Default: 12h0m0s."),
 });
 
 export const networkAddonsConfigSpecSchema = z
@@ -95,7 +95,7 @@ export const networkAddonsConfigSpecSchema = z
     multusDynamicNetworks: z
       .object({
         hostCRISocketPath: text(
-          "Absolute path of the container runtime's socket on the nodes. The socket that most nodes have, when unset.",
+          "Absolute path of the container runtime's socket on the nodes. Default: the socket that most nodes have.",
         ),
       })
       .exactOptional()
@@ -118,7 +118,7 @@ export const networkAddonsConfigSpecSchema = z
     macvtap: z
       .object({
         devicePluginConfig: text(
-          "ConfigMap with the device plugin's configuration. macvtap-deviceplugin-config when unset.",
+          "ConfigMap with the device plugin's configuration. Default: macvtap-deviceplugin-config.",
         ),
       })
       .exactOptional()
@@ -149,7 +149,7 @@ export const networkAddonsConfigSpecSchema = z
       .exactOptional()
       .meta({
         description:
-          "When images are pulled: Always, Never or IfNotPresent (when unset). Cannot change once components are deployed.",
+          "When images are pulled: Always, Never or IfNotPresent (the default). It cannot change once components are deployed.",
         ...celRules({
           rule: `self in ${JSON.stringify(["", ...IMAGE_PULL_POLICIES])}`,
           messageExpression: "'requested imagePullPolicy \\'' + self + '\\' is not valid'",

@@ -23,7 +23,7 @@ const tolerationSchema = z.object({
   tolerationSeconds: z
     .int()
     .exactOptional()
-    .describe("How many seconds a NoExecute taint is tolerated; for ever when unset."),
+    .describe("How many seconds a NoExecute taint is tolerated. Default: no limit."),
 });
 
 export type Toleration = z.infer<typeof tolerationSchema>;
@@ -89,11 +89,11 @@ export const placementConfigurationSchema = z
   .object({
     infra: placementSchema
       .exactOptional()
-      .describe("Placement of Deployments. When unset: control plane nodes are preferred, no node is excluded."),
+      .describe("Placement of Deployments. Default: nodes of the control plane are preferred, no node is excluded."),
     workloads: placementSchema
       .exactOptional()
       .describe(
-        "Placement of DaemonSets. When unset: Linux nodes, also while they are cordoned. A given half replaces its default whole.",
+        "Placement of DaemonSets. Default: Linux nodes, also while they are cordoned. A given half replaces its whole default.",
       ),
   })
   .describe("Where the pods of the components run.");

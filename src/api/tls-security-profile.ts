@@ -54,7 +54,7 @@ export const tlsSecurityProfileSchema = z
   })
   .nullable()
   .meta({
-    description: "TLS versions and ciphers of the metrics and webhook servers. When unset: TLS 1.3 only.",
+    description: "TLS versions and ciphers of the metrics and webhook servers. Default: TLS 1.3 only.",
     ...celRules({
       rule: "!has(self.type) || self.type != 'Custom' || (has(self.custom) && self.custom != null)",
       message: CUSTOM_PROFILE_TEXT,

@@ -243,7 +243,7 @@ export class Reconciler {
 function standBack({ what, recheckAfterMs }: OtherOperator): Converged {
   const message =
     `${what} belongs to another operator, which is alive and in charge. This one changes nothing until that is gone: ` +
-    "scale it to zero or delete it. What scales it up again, such as OLM, has to go first (docs/guide/install.md)";
+    "scale it to zero or delete it. What scales it up again, such as OLM, has to go first (docs/guide/move-from-cnao.md)";
   return { outcome: { kind: "standing-back", message }, again: { requeueAfterMs: recheckAfterMs } };
 }
 

@@ -74,9 +74,9 @@ export class InstalledProduct implements AsyncDisposable {
     return this.#run(commands.replace(/^(kubectl wait )(?!.*--timeout)/m, `$1--timeout=${AVAILABLE_LIMIT_S}s `));
   }
 
-  /** Runs the commands that docs/guide/install.md gives for the removal. Gives what they print. */
+  /** Runs the commands that docs/guide/upgrade-and-remove.md gives for the removal. Gives what they print. */
   async remove(): Promise<string> {
-    return this.#run(await commandsOf("docs/guide/install.md", "Remove"));
+    return this.#run(await commandsOf("docs/guide/upgrade-and-remove.md", "Remove"));
   }
 
   /** Applies a release of another image, as an upgrade or a rollback does. */

@@ -9,7 +9,7 @@ import { eventually } from "../support/eventually.ts";
 import { instanceOf, machine, macsOf, type TestInterface } from "./machines.ts";
 import { PoolFixture } from "./pool-fixture.ts";
 
-const DOCUMENTATION = join(import.meta.dirname, "../../docs/operations.md");
+const DOCUMENTATION = join(import.meta.dirname, "../../docs/reference/runbooks.md");
 const UNMANAGED = { name: "p", on: "pod-bridge" } as const;
 const SHARED = "02:5d:1c:00:00:aa";
 const HOLD = "example.com/hold";
@@ -25,7 +25,7 @@ interface Row {
   readonly send: () => Promise<unknown>;
 }
 
-/** What users and controllers can do while no replica runs. docs/operations.md has the same table. */
+/** What users and controllers can do while no replica runs. docs/reference/runbooks.md has the same table. */
 describe("with no replica of the MAC pool", () => {
   let fixture: PoolFixture;
   const stored = new Map<string, KubeObject>();
@@ -112,13 +112,13 @@ describe("with no replica of the MAC pool", () => {
   const ROWS: readonly Row[] = [
     {
       object: "VM",
-      request: "create, with an interface of the pool's",
+      request: "create, with an interface that the pool manages",
       answer: WAITS,
       send: () => create(vm("new", [{ name: "a" }])),
     },
     {
       object: "VM",
-      request: "create, without an interface or with none of the pool's",
+      request: "create, with no interface that the pool manages",
       answer: WORKS,
       send: () => all(create(vm("bare", [])), create(vm("foreign", [UNMANAGED]))),
     },
@@ -208,7 +208,7 @@ describe("with no replica of the MAC pool", () => {
     },
     {
       object: "VMI without a VM",
-      request: "create, with an interface of the pool's",
+      request: "create, with an interface that the pool manages",
       answer: WAITS,
       send: () => fixture.admin.create(KINDS.instances, instance("alone", [{ name: "a" }])),
     },
@@ -258,7 +258,7 @@ describe("with no replica of the MAC pool", () => {
     else expect(answer).toBe("works");
   });
 
-  it("docs/operations.md says just that", () => {
+  it("docs/reference/runbooks.md says just that", () => {
     const lines = ROWS.map(({ object, request, answer }) => `| ${object} | ${request} | ${answer} |`);
     const table = ["| object | request | with no replica |", "|---|---|---|", ...lines].join("\n");
     expect(readFileSync(DOCUMENTATION, "utf8")).toContain(`\n${table}\n\n`);

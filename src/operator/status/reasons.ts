@@ -1,5 +1,5 @@
 /**
- * The reasons of Degraded. docs/operations.md has a row for each. Besides these, the scheduler and the kubelet may give a word of
+ * The reasons of Degraded. docs/reference/reasons.md has a row for each. Besides these, the scheduler and the kubelet may give a word of
  * their own for a pod that has no node or is not ready.
  */
 

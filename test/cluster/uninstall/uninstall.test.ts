@@ -42,8 +42,8 @@ const WEBHOOK_LIMIT = { limitMs: 60_000 };
 /** An operator whose rights went with it cannot give up its lease. */
 const BACK_LIMIT = { limitMs: 90_000 };
 
-it("docs/guide/install.md has the table of ways to uninstall as it is tested", async () => {
-  const text = await readFile(join(repository, "docs/guide/install.md"), "utf8");
+it("docs/guide/upgrade-and-remove.md has the table of ways to uninstall as it is tested", async () => {
+  const text = await readFile(join(repository, "docs/guide/upgrade-and-remove.md"), "utf8");
   const rows = text.split("\n").filter((line) => /^\| `(kubectl|helm) /.test(line));
   expect(rows).toEqual(WAYS.map(rowOf));
 });

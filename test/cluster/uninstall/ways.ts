@@ -1,4 +1,4 @@
-/** Every way to uninstall the product while it is configured. The test goes them; docs/guide/install.md shows them as a table. */
+/** Every way to uninstall the product while it is configured. The test goes them; docs/guide/upgrade-and-remove.md shows them as a table. */
 
 import { NETWORK_ADDONS_CONFIG_CRD } from "../../../src/api/crds.ts";
 import { DEFAULT_NAMESPACE, NETWORK_ADDONS_CONFIG_NAME, OPERATOR_NAME } from "../../../src/api/names.ts";
@@ -84,7 +84,7 @@ export const WAYS: readonly Way[] = [
   },
 ];
 
-/** A row of the table in docs/guide/install.md. */
+/** A row of the table in docs/guide/upgrade-and-remove.md. */
 export function rowOf({ commands, refused, left, back }: Way): string {
   const code = (lines: readonly string[]): string => lines.map((line) => `\`${line}\``).join("<br>");
   const isWhole = left.length === EVERYTHING.length;

@@ -4,15 +4,15 @@ import { describe, expect, it } from "vitest";
 import { DEGRADED_REASONS } from "../../../src/operator/status/reasons.ts";
 
 const ROOT = join(import.meta.dirname, "../../..");
-const OPERATIONS = readFileSync(join(ROOT, "docs/operations.md"), "utf8");
-const [, section = ""] = OPERATIONS.split("## What Degraded says");
+const PAGE = readFileSync(join(ROOT, "docs/reference/reasons.md"), "utf8");
+const [, section = ""] = PAGE.split("## Reasons of Degraded");
 const [, table = ""] = /\n(\| reason of Degraded .*?)\n\n/s.exec(section) ?? [];
 const documented = table
   .split("\n")
   .flatMap((row) => [...(row.split("|")[1] ?? "").matchAll(/`(\w+)`/g)].map(([, word]) => word));
 
 describe("the reasons of Degraded", () => {
-  it("are documented in operations.md, each of them once, and no others", () => {
+  it("are documented in docs/reference/reasons.md, each of them once, and no others", () => {
     expect(documented.toSorted()).toEqual([...DEGRADED_REASONS].sort());
   });
 

@@ -1,4 +1,4 @@
-import { readFileSync } from "node:fs";
+import { globSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { NOTHING_DEPLOYED } from "../../../../src/operator/components/component.ts";
@@ -12,6 +12,8 @@ import { alertNames, COPIED_RULES, RULE_GROUPS } from "../../support/rules.ts";
 
 const docs = join(import.meta.dirname, "../../../../docs");
 const read = (file: string): string => readFileSync(join(docs, file), "utf8");
+/** What users read. */
+const PAGES = globSync("{guide,reference,explain}/*.md", { cwd: docs }).map(read).join("\n");
 
 describe("the rules", () => {
   const names = metricNames();
@@ -29,10 +31,15 @@ describe("the rules", () => {
     expect(metricsOf(query)).toEqual(["kubevirt_macpool_missing", "up"]);
   });
 
-  it.each(["operations.md", "reference/runbooks.md"])("and %s names only metrics that exist", (file) => {
+  it("and pages name only metrics that exist", () => {
     const pattern = /`((?:kubevirt_|kmp_|bridge_marker_|linux_bridge_|cert_manager_|informer_)[a-z_]+)/g;
-    const named = [...read(file).matchAll(pattern)].map(([, name]) => name ?? "");
+    const named = [...PAGES.matchAll(pattern)].map(([, name]) => name ?? "");
     expect([...new Set(named)].filter((name) => !names.includes(name))).toEqual([]);
+  });
+
+  it("and the page of metrics names all", () => {
+    const page = read("reference/metrics.md");
+    expect(names.filter((name) => !new RegExp(`^\\| \`${name}[\`{]`, "m").test(page))).toEqual([]);
   });
 
   it("have a section of the runbooks for each alert", () => {
