@@ -17,9 +17,9 @@ export function usedText({ used, capacity }: Pick<PoolView, "used" | "capacity">
   return `${withCommas(used)}${percent(used, capacity)}`;
 }
 
-/** `about 1 day`, `it is full`, `no forecast`. */
+/** `about 1 day`, `now`, `no forecast`. */
 export function fullInText({ capacity, free, daysToFull: { days } }: PoolView): string {
-  if (capacity > 0 && free === 0) return "it is full";
+  if (capacity > 0 && free === 0) return "now";
   return days === null ? "no forecast" : forecastText({ days, atLeast: null, atMost: null });
 }
 

@@ -93,7 +93,7 @@ describe.skipIf(CHROMIUM === undefined)("the page in a browser, for those who co
     const token = await bed.reader("tenant-reader", "tenant");
     await using opened = await bed.openAs(token, "#/addresses");
     const { page } = opened;
-    await page.getByRole("alert").filter({ hasText: "Your rights may end at a namespace" }).first().waitFor();
+    await page.getByRole("alert").filter({ hasText: "If you may read one namespace only" }).first().waitFor();
     await page.getByPlaceholder("namespace", { exact: true }).first().fill("tenant");
     await page.getByRole("button", { name: "Show", exact: true }).first().click();
     await page.getByRole("link", { name: "tenant/mine" }).waitFor();
@@ -116,7 +116,7 @@ describe.skipIf(CHROMIUM === undefined)("the page in a browser, for those who co
     const token = await bed.reader("lab-reader", "lab");
     await using opened = await bed.openAs(token, "#/networks");
     const { page } = opened;
-    await page.getByRole("alert").filter({ hasText: "Your rights may end at a namespace" }).first().waitFor();
+    await page.getByRole("alert").filter({ hasText: "If you may read one namespace only" }).first().waitFor();
     await page.getByPlaceholder("namespace", { exact: true }).first().fill("lab");
     await page.getByRole("button", { name: "Show", exact: true }).first().click();
     await page.getByRole("rowheader", { name: "lab/mine" }).waitFor();

@@ -161,7 +161,7 @@ describe("kubectl macpool on a real API server", () => {
     await bed.createPool("tiny", { ranges: [{ start: "02:00:00:00:00:01", end: "02:00:00:00:00:01" }] });
     const full = await macpool("status");
     expect(full.code).toBe(1);
-    expect(full.stdout).toMatch(/\ntiny +1 \(100\.0 %\) +0 +it is full +POOL_FULL\n/);
+    expect(full.stdout).toMatch(/\ntiny +1 \(100\.0 %\) +0 +now +POOL_FULL\n/);
   });
 
   it("prints objects for programs", async () => {

@@ -92,7 +92,7 @@ SERVICE_AWAY
     expect(stdout).toContain("POOL_INVALID  MACPool wrong\n  range 1 ends before it starts\n");
     expect(await say({ ...away, pools }, "status", "--no-headers")).toMatchObject({
       exitCode: 1,
-      stdout: expect.stringMatching(/^default .* it is full +POOL_FULL\nwrong .* POOL_INVALID\n\n2 problems: /),
+      stdout: expect.stringMatching(/^default .* now +POOL_FULL\nwrong .* POOL_INVALID\n\n2 problems: /),
     });
   });
 

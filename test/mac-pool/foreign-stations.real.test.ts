@@ -65,9 +65,7 @@ describe("addresses that somebody else has beyond the uplinks, on a real API ser
     await kept("deny", 1);
     const given = await Promise.all([0, 1, 2, 3, 4, 5].map((number) => create(`auto-${number}`, "warn")));
     expect(given.sort()).toEqual([0, 1, 3, 4, 6, 7].map((offset) => macAt(0, offset)));
-    await expect(create("auto-6", "warn")).rejects.toThrow(
-      "2 are addresses of nodes or of stations outside the cluster",
-    );
+    await expect(create("auto-6", "warn")).rejects.toThrow("2 are used by nodes or by stations outside the cluster");
     const warned = await apply("web", "warn", first);
     expect(warned).toMatchObject({ code: 0, stdout: "virtualmachine.kubevirt.io/web created\n" });
     expect(warned.stderr).toContain(

@@ -10,7 +10,7 @@ export interface TestInterface {
   readonly state?: string;
   /** Of multus; "br1-net" by default. */
   readonly network?: string;
-  /** A multus network unless "pod" (masquerade), "pod-bridge" (none of the pool's business) or "claim" (a device by DRA). */
+  /** A multus network unless "pod" (masquerade), "pod-bridge" (not managed by the pool) or "claim" (a device by DRA). */
   readonly on?: "pod" | "pod-bridge" | "claim";
 }
 

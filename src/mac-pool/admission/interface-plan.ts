@@ -120,7 +120,7 @@ type ReadMacs =
   | { readonly ok: true; readonly macs: ReadonlyMap<number, Mac> }
   | { readonly ok: false; readonly refusal: Refusal };
 
-/** Addresses by interface index. Interfaces that are none of the pool's business count for duplicates only. */
+/** Addresses by interface index. Interfaces that the pool does not manage count for duplicates only. */
 function readMacs(ref: ObjectReference, interfaces: readonly RequestedInterface[], field: MacField): ReadMacs {
   const macs = new Map<number, Mac>();
   const interfaceNames = new Map<Mac, string>();

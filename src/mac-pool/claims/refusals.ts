@@ -1,7 +1,7 @@
 import { formatMac, type Mac, type UnusableMac } from "../../api/mac.ts";
 import { type ClaimOwner, MAX_CLAIM_OWNERS } from "../../api/mac-claim.ts";
 import type { PoolCounts } from "../pools/pool.ts";
-import { describeFull, MORE_ADDRESSES, NO_ADDRESSES } from "../pools/pool-fullness.ts";
+import { describeFull, NO_ADDRESSES } from "../pools/pool-fullness.ts";
 import { MAX_INTERFACES, MAX_SHOWN_CHARS, PENDING_MS } from "./limits.ts";
 import { type Describe, describeOwners, type NamedText, namedText, SOMEBODY } from "./named-text.ts";
 import { describeObject, mayBe, type ObjectReference } from "./owner.ts";
@@ -214,13 +214,17 @@ export function tooManyInterfaces(ref: ObjectReference, count: number): Refusal 
   };
 }
 
+/** To users, who write no pools. */
+const ASK_FOR_ADDRESSES =
+  "Delete objects that are no longer needed, or ask the administrator to add a range to the pool.";
+
 /** `nextFreeMs`: until the oldest claim that waits for an object ends. */
 export function full(pool: string, counts: PoolCounts, nextFreeMs: number | undefined): Refusal {
   const soon =
     nextFreeMs === undefined
       ? ""
       : ` The next one is free in ${Math.max(1, Math.ceil(nextFreeMs / 1000))} s at the latest, unless its object is stored.`;
-  return { code: "MACPOOL_FULL", message: `${describeFull(pool, counts)}${soon} ${MORE_ADDRESSES}` };
+  return { code: "MACPOOL_FULL", message: `${describeFull(pool, counts)}${soon} ${ASK_FOR_ADDRESSES}` };
 }
 
 /** The pool that serves the namespace has no address at all. */

@@ -8,11 +8,18 @@ export function describeFull(pool: string, counts: PoolCounts): string {
   if (capacity === 0) return `MACPool ${pool} ${NO_ADDRESSES}.`;
   const bound = used - pending - quarantined;
   const asked = capacity - used - hostAddresses;
+  const uses: [count: number, what: string][] = [
+    [bound, "in use by objects"],
+    [pending, "kept for objects that were admitted and may still be stored"],
+    [quarantined, "in quarantine"],
+    [hostAddresses, `used by nodes or by ${STATIONS}`],
+    [asked, "being given out"],
+  ];
+  const parts = uses.flatMap(([count, what]) => (count > 0 ? `${count} ${count === 1 ? "is" : "are"} ${what}` : []));
   const none = capacity === 1 ? "the only address" : `none of the ${capacity.toLocaleString("en-US")} addresses`;
   return (
-    `the range is full: ${none} of MACPool ${pool} is ${capacity === 1 ? "taken" : "free"}. Objects have ${bound}, ${pending} are ` +
-    `kept for objects that were admitted and may still be stored, ${quarantined} are in quarantine` +
-    `${hostAddresses > 0 ? `, ${hostAddresses} are addresses of nodes or of ${STATIONS}` : ""}${asked > 0 ? `, ${asked} are being given out` : ""}.`
+    `the range is full: ${none} of MACPool ${pool} is ${capacity === 1 ? "taken" : "free"}.` +
+    `${parts.length > 0 ? ` ${parts.join(", ")}.` : ""}`
   );
 }
 

@@ -50,7 +50,7 @@ export interface PoolCounts {
   readonly free: number;
   readonly pending: number;
   readonly quarantined: number;
-  /** Of nodes, without a claim: neither used nor free. */
+  /** Of nodes, without a claim: they are not in use and not free. */
   readonly hostAddresses: number;
   readonly outOfRange: number;
   readonly conflicts: number;

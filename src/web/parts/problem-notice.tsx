@@ -37,7 +37,7 @@ function NamespaceForm() {
       }}
     >
       <label>
-        Your rights may end at a namespace. Show only
+        If you may read one namespace only, name it
         <input
           placeholder="namespace"
           maxLength={63}

@@ -26,7 +26,7 @@ export function CheckView() {
   };
   return (
     <>
-      <p class="lead">Would a VM with this address be admitted? Nothing is reserved by asking.</p>
+      <p class="lead">Would a VM with this address be admitted? Asking does not reserve the address.</p>
       <form class="check" onSubmit={submit}>
         <label>
           MAC address

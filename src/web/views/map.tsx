@@ -170,7 +170,7 @@ function Legend() {
           <span class={`swatch ${paint}`} /> {text}
         </li>
       ))}
-      <li class="quiet">The stronger the colour, the less of the cell is free.</li>
+      <li class="quiet">A stronger colour means fewer free addresses in the cell.</li>
     </ul>
   );
 }

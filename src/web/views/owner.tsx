@@ -44,7 +44,7 @@ function Owner({ owner }: { readonly owner: OwnerHistoryView }) {
     <>
       <p>
         {!exists && "It does not exist now."}
-        {exists && node === undefined && "It exists and does not run."}
+        {exists && node === undefined && "It exists, but it does not run."}
         {exists && node !== undefined && `It ${notRunningYet ? "is starting" : "runs"} on node ${node} in pod ${pod}.`}
       </p>
       {interfaces.map((one) => (

@@ -22,14 +22,19 @@ describe("a refusal", () => {
       hostAddresses: 0,
     };
     expect(full("small", counts, 94_500).message).toBe(
-      "the range is full: none of the 32 addresses of MACPool small is free. Objects have 7, 20 are kept for objects that " +
-        "were admitted and may still be stored, 4 are in quarantine, 1 are being given out. The next one is free in 95 s at " +
-        "the latest, unless its object is stored. Add a range to the pool, or delete objects that are no longer needed.",
+      "the range is full: none of the 32 addresses of MACPool small is free. 7 are in use by objects, 20 are kept for objects that " +
+        "were admitted and may still be stored, 4 are in quarantine, 1 is being given out. The next one is free in 95 s at " +
+        "the latest, unless its object is stored. Delete objects that are no longer needed, or ask the administrator to add a " +
+        "range to the pool.",
     );
     expect(full("small", { ...counts, used: 32 }, undefined).message).not.toMatch(/being given out|next one|nodes/);
+    const none = { pending: 0, quarantined: 0, used: 32, free: 0 };
+    expect(full("small", { ...counts, ...none }, undefined).message).toContain(
+      "small is free. 32 are in use by objects. Delete",
+    );
     const kept = full("small", { ...counts, free: 0, hostAddresses: 1 }, undefined).message;
     expect(kept).toContain(
-      "4 are in quarantine, 1 are addresses of nodes or of stations outside the cluster. Add a range",
+      "4 are in quarantine, 1 is used by nodes or by stations outside the cluster. Delete objects",
     );
   });
 
