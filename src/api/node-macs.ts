@@ -106,8 +106,8 @@ const stationSchema = z
     lastFlap: stationTime()
       .exactOptional()
       .describe(
-        "When the address moved from a port of the node to the uplink for the third time within a minute: somebody on this " +
-          "node and somebody beyond the uplink use it.",
+        "When the address moved from a port of the node to the uplink for the third time within a minute: a machine on " +
+          "this node and another one beyond the uplink use it.",
       ),
   })
   .describe("An address that a bridge has learned at an uplink.");
@@ -124,7 +124,7 @@ export const nodeMacsSchema = z
       .array(nodeBridgeSchema)
       .max(MAX_NODE_BRIDGES)
       .exactOptional()
-      .describe("The bridges that the node publishes. Whoever writes a network that does not fit them is warned.")
+      .describe("The bridges that the node publishes. A user who writes a network that does not fit them is warned.")
       .meta({ "x-kubernetes-list-type": "atomic" }),
     stations: z
       .array(stationSchema)

@@ -97,7 +97,7 @@ export function agentMetrics(
   });
   new Gauge({
     name: "linux_bridge_unplugged_attachments",
-    help: "Attachments that KubeVirt unplugged in a running pod and that nobody deleted: their ports stay on the bridge.",
+    help: "Attachments that KubeVirt unplugged in a running pod and that were not deleted: their ports stay on the bridge.",
     registers,
     collect() {
       this.set(unplugged());
