@@ -4,7 +4,7 @@
  */
 
 import { apiVersionOf, NETWORK_ADDONS_CONFIGS } from "../src/api/kinds.ts";
-import { NETWORK_ADDONS_CONFIG_NAME, PRODUCT_VERSION } from "../src/api/names.ts";
+import { MIN_KUBERNETES_VERSION, NETWORK_ADDONS_CONFIG_NAME, PRODUCT_VERSION } from "../src/api/names.ts";
 import type { Deployment } from "../src/kube/client/built-in-kinds.ts";
 import type { KubeObject } from "../src/kube/client/resource.ts";
 import { REMOVAL_CHECK } from "../src/operator/components/standing/removal-guard.ts";
@@ -59,7 +59,7 @@ const CHART = {
   type: "application",
   version: PRODUCT_VERSION,
   appVersion: PRODUCT_VERSION,
-  kubeVersion: ">=1.30.0-0",
+  kubeVersion: `>=${MIN_KUBERNETES_VERSION}-0`,
 };
 
 /** `helm uninstall` creates it before it deletes anything. The operator's guard refuses it while a NetworkAddonsConfig exists. */

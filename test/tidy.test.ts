@@ -40,6 +40,16 @@ const INSPECTION_ENVELOPES = "src/mac-pool/inspection/rest/envelopes.ts";
 const INSPECTION_NETWORKS = "src/mac-pool/inspection/rest/network-views.ts";
 const INSPECTION_PLACES = "src/mac-pool/inspection/rest/place-view.ts";
 
+/** Pure tables and judgements of the products, by which the command line says before an installation what they will do. */
+const BEFORE_INSTALLATION = [
+  "src/operator/config/component-images.ts",
+  "src/operator/config/validation.ts",
+  "src/operator/manifests/labels.ts",
+  "src/operator/watch/node-layout.ts",
+  "src/operator/watch/programs.ts",
+  "src/mac-pool/objects/listed-macs.ts",
+];
+
 const plugins = ["bridge", "tuning", "link-monitor"];
 const pluginBase = ["cni-plugins/netlink", "cni-plugins/native", "src/api/names.ts", "src/api/node-state.ts"];
 
@@ -97,6 +107,7 @@ const layers: readonly Layer[] = [
       INSPECTION_VIEWS,
       INSPECTION_EVENTS,
       "src/mac-pool/pools/segments.ts",
+      ...BEFORE_INSTALLATION,
     ],
     node: true,
   },

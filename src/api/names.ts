@@ -4,6 +4,8 @@
  */
 
 export const PRODUCT_VERSION = "0.1.0";
+/** The oldest that has everything the manifests use. */
+export const MIN_KUBERNETES_VERSION = "1.30.0";
 
 export const OPERATOR_NAME = "cluster-network-addons-operator";
 export const DEFAULT_NAMESPACE = "cluster-network-addons";

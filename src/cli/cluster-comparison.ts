@@ -7,9 +7,15 @@ import type { ListedClaim } from "./backends/pool-backend.ts";
 
 /** What several clusters would both hand out. Pure. */
 
-export interface ClusterState {
+/** The ranges and addresses of a cluster, as far as they are compared. */
+export interface ClusterAddresses {
   /** Name of the context. */
   readonly cluster: string;
+  readonly pools: readonly Pick<PoolView, "name" | "ranges">[];
+  readonly claims: readonly Pick<ListedClaim, "mac">[];
+}
+
+export interface ClusterState extends ClusterAddresses {
   readonly pools: readonly PoolView[];
   readonly claims: readonly ListedClaim[];
 }
@@ -41,12 +47,12 @@ export interface SharedAddress {
 
 interface Held extends MacRange {
   readonly cluster: string;
-  readonly pool: PoolView;
+  readonly pool: ClusterAddresses["pools"][number];
   readonly index: number;
 }
 
 /** In the order of the clusters, with the parts that ranges of different clusters have in common. */
-export function compareRanges(states: readonly ClusterState[]): {
+export function compareRanges(states: readonly ClusterAddresses[]): {
   readonly items: readonly ClusterRange[];
   readonly overlaps: readonly Overlap[];
 } {
@@ -103,7 +109,7 @@ const taken = (prefix: number): boolean => prefix >>> 8 === 0x42 || prefix === 0
  * A range of so many addresses under a prefix 02:xx:xx of its own: none of the clusters has an address of the prefix in a
  * range or in use. `random` in [0, 1) says where to begin to look. Undefined when every prefix is in use.
  */
-export function suggestRange(states: readonly ClusterState[], size: number, random: number): MacRange | undefined {
+export function suggestRange(states: readonly ClusterAddresses[], size: number, random: number): MacRange | undefined {
   const used = new Set(states.flatMap(({ claims }) => claims.map(({ mac }) => prefixOf(parseMac(mac)))));
   const held = states.flatMap(heldBy);
   for (let step = 0; step < PREFIXES; step++) {
@@ -121,7 +127,7 @@ function prefixOf(mac: Mac | undefined): number {
   return Math.floor((mac ?? 0) / MAX_SUGGESTED);
 }
 
-function heldBy({ cluster, pools }: ClusterState): Held[] {
+function heldBy({ cluster, pools }: ClusterAddresses): Held[] {
   return pools.flatMap((pool) =>
     pool.ranges.flatMap(({ first, last }, index): Held[] => {
       const [start, end] = [parseMac(first), parseMac(last)];

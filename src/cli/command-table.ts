@@ -13,6 +13,7 @@ import { namespaces } from "./commands/namespaces.ts";
 import { network } from "./commands/network.ts";
 import { networks } from "./commands/networks.ts";
 import { newNetwork } from "./commands/new-network.ts";
+import { preflight } from "./commands/preflight.ts";
 import { ranges } from "./commands/ranges.ts";
 import { status } from "./commands/status.ts";
 import { ui } from "./commands/ui.ts";
@@ -34,6 +35,7 @@ export const COMMANDS: readonly CommandSpec[] = [
   map,
   watch,
   ranges,
+  preflight,
   lint,
   newNetwork,
   ui,

@@ -31,8 +31,8 @@ export interface CommandInput {
 export interface CommandResult {
   readonly stdout: string;
   readonly stderr?: string;
-  /** 0: success, 1: a problem was found. */
-  readonly exitCode: 0 | 1;
+  /** 0: success, 1: a problem was found, 2: not everything could be looked at. */
+  readonly exitCode: 0 | 1 | 2;
 }
 
 type Command = (input: CommandInput) => Promise<CommandResult>;

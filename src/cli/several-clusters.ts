@@ -58,7 +58,7 @@ export async function statesOf(
 }
 
 /** The UID of kube-system, which stands for the cluster, or else its address. */
-async function identityOf(cluster: OpenCluster, timeoutMs: number): Promise<string> {
+export async function identityOf(cluster: OpenCluster, timeoutMs: number): Promise<string> {
   try {
     const system = await cluster.client.get(RESOURCES.namespaces, { name: SYSTEM_NAMESPACE }, { timeoutMs });
     return system.metadata.uid ?? cluster.credentials.server;

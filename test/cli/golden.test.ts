@@ -135,6 +135,7 @@ describe("what kubectl macpool prints", () => {
     ["help-map", ["help", "map"]],
     ["help-check", ["help", "check"]],
     ["help-new-network", ["help", "new-network"]],
+    ["help-preflight", ["help", "preflight"]],
   ] as const)("%s", async (name, argv) => {
     const ended = await macpool(kubeconfig, argv, { terminal: NARROW });
     await expect(transcript(argv, "80 columns", ended)).toMatchFileSnapshot(goldenPath(name));

@@ -190,8 +190,8 @@ SERVICE_AWAY
     expect((await say({ ...away, other }, "explain", "web")).stdout).toMatch(
       /^VirtualMachine default\/web is not running\n/,
     );
-    const noInstances: Script["other"] = (path) =>
-      path.includes("/virtualmachineinstances/") ? status(403, "no", "Forbidden") : other(path);
+    const noInstances: Script["other"] = (path, query) =>
+      path.includes("/virtualmachineinstances/") ? status(403, "no", "Forbidden") : other(path, query);
     expect((await say({ ...away, other: noInstances }, "explain", "web")).stdout).toMatch(
       /^VirtualMachine default\/web\nWhere it runs is not known without the service\.\n/,
     );

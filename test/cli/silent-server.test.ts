@@ -46,7 +46,7 @@ describe("an API server that hangs", () => {
   const silent = "does not answer in time: try again, or give it longer with --request-timeout";
 
   it("is tried with every command", () => {
-    expect([...Object.keys(ASKING), "new-network", "completion"].sort()).toEqual(
+    expect([...Object.keys(ASKING), "new-network", "preflight", "completion"].sort()).toEqual(
       COMMANDS.map(({ name }) => name).sort(),
     );
   });
@@ -55,6 +55,15 @@ describe("an API server that hangs", () => {
     cluster.script = { hangs: true };
     expect(await macpool(kubeconfig, [command, ...args, "--request-timeout", "200ms"])).toEqual({
       exitCode: 1,
+      stdout: "",
+      stderr: `error: the API server ${cluster.url} ${silent}\n`,
+    });
+  });
+
+  it("leaves preflight nothing to look at", async () => {
+    cluster.script = { hangs: true };
+    expect(await macpool(kubeconfig, ["preflight", "--request-timeout", "200ms"])).toEqual({
+      exitCode: 2,
       stdout: "",
       stderr: `error: the API server ${cluster.url} ${silent}\n`,
     });

@@ -13,6 +13,7 @@ import {
   type SelfSignField,
 } from "../../api/network-addons-config.ts";
 import type { Placement } from "../../api/placement.ts";
+import { DEFAULT_WORKLOAD_SELECTOR } from "../watch/node-layout.ts";
 
 export interface PoolRange {
   readonly rangeStart: string;
@@ -58,7 +59,7 @@ const DEFAULT_INFRA: Placement = {
 };
 
 const DEFAULT_WORKLOADS: Placement = {
-  nodeSelector: { "kubernetes.io/os": "linux" },
+  nodeSelector: DEFAULT_WORKLOAD_SELECTOR,
   tolerations: [{ key: "node.kubernetes.io/unschedulable", operator: "Exists", effect: "NoSchedule" }],
 };
 

@@ -45,7 +45,11 @@ export function labelValue(text: string): string {
 
 /** What to do where the namespace has no such label or another level. */
 export function labelCommand(namespace: string): string {
-  return `Run kubectl label namespace ${namespace} --overwrite ${ENFORCE_LABEL}=${NODE_ACCESS_LEVEL}`;
+  return `Run ${enforceCommand(namespace)}`;
+}
+
+export function enforceCommand(namespace: string): string {
+  return `kubectl label namespace ${namespace} --overwrite ${ENFORCE_LABEL}=${NODE_ACCESS_LEVEL}`;
 }
 
 /** Adds labels and the owner reference. Pod templates get the relationship labels too. */

@@ -4,7 +4,7 @@
  */
 
 import { apiVersionOf, NETWORK_ADDONS_CONFIGS } from "../../api/kinds.ts";
-import { NETWORK_ADDONS_CONFIG_NAME, OPERATOR_NAME, PRODUCT_VERSION } from "../../api/names.ts";
+import { MIN_KUBERNETES_VERSION, NETWORK_ADDONS_CONFIG_NAME, OPERATOR_NAME, PRODUCT_VERSION } from "../../api/names.ts";
 import type { Deployment } from "../../kube/client/built-in-kinds.ts";
 import type { KubeObject } from "../../kube/client/resource.ts";
 import { componentImages } from "../config/component-images.ts";
@@ -103,7 +103,7 @@ export function olmObjects({ version, replaces, operatorVersion, ...options }: C
       keywords: ["Networking", "CNI", "Bridge", "MAC", "KubeVirt", "Virtualization"],
       version,
       ...(replaces === undefined ? {} : { replaces: `${OPERATOR_NAME}.${replaces}` }),
-      minKubeVersion: "1.30.0",
+      minKubeVersion: MIN_KUBERNETES_VERSION,
       maturity: "alpha",
       provider: { name: DISPLAY_NAME },
       installModes: INSTALL_MODES.map((type) => ({ type, supported: true })),

@@ -77,6 +77,8 @@ const GKE_LABEL = "cloud.google.com/gke-nodepool";
 
 const OS_LABEL = "kubernetes.io/os";
 const LINUX = "linux";
+/** Of the components' pods on the nodes, where the configuration names none. */
+export const DEFAULT_WORKLOAD_SELECTOR: NodeSelector = { [OS_LABEL]: LINUX };
 /** Of nodes that are no machines. */
 const VIRTUAL = { label: "type", value: "virtual-kubelet" };
 

@@ -27,7 +27,7 @@ export interface Script {
   /** NodeMACs. */
   readonly hosts?: readonly object[] | Answer | undefined;
   /** Any other path of the API server. */
-  readonly other?: (path: string) => Answer | undefined;
+  readonly other?: (path: string, query: URLSearchParams) => Answer | undefined;
   /** In place of the webhook configuration that leads to the pool. */
   readonly webhooks?: Answer;
   /** Accepts, and never answers. */
@@ -101,7 +101,7 @@ export class ScriptedCluster implements AsyncDisposable {
       "body" in claims ? undefined : claims.find((one) => pathname === `${OBJECTS}macclaims/${nameOf(one)}`);
     if (claim !== undefined) return { body: claim };
     if (pathname === `${OBJECTS}nodemacs`) return listOf(hosts);
-    return this.script.other?.(pathname) ?? status(404, `${pathname} not found`);
+    return this.script.other?.(pathname, searchParams) ?? status(404, `${pathname} not found`);
   }
 }
 

@@ -1,0 +1,50 @@
+import { bridgesOfCapacity } from "../../api/bridge-resource.ts";
+import { NETWORK_ATTACHMENT_DEFINITIONS } from "../../api/kinds.ts";
+import { BRIDGE_RESOURCE_PREFIX, NAD_RESOURCE_NAME_ANNOTATION } from "../../api/names.ts";
+import { apiVersionOf, type KubeObject } from "../../kube/client/resource.ts";
+import { bridgeOfConfig } from "../../nad-lint/segment.ts";
+import { networkIn } from "../networks.ts";
+import { bounded, type CheckLine, listed, note, ok, unchecked } from "./check-line.ts";
+import type { PreflightFacts } from "./preflight-facts.ts";
+import { keyOf } from "./workloads.ts";
+
+/** Bridges that networks need and no node has, as far as a bridge-marker publishes those of the nodes already. */
+export function checkBridges({ networks, nodes }: PreflightFacts): readonly CheckLine[] {
+  if ("unknown" in networks) return [unchecked("bridges", "which bridges networks need", networks.unknown)];
+  const needed = neededBridges(networks.value ?? []);
+  if (needed.size === 0) return [ok("bridges", "No network needs a bridge of the nodes yet.")];
+  if ("unknown" in nodes) return [unchecked("bridges", "which bridges nodes have", nodes.unknown)];
+  const published = new Set((nodes.value ?? []).flatMap(({ status }) => bridgesOfCapacity(status?.capacity)));
+  if (published.size === 0) {
+    const text = `Networks need ${listed([...needed.keys()])}. Which nodes have them is known after the installation: no node publishes its bridges yet.`;
+    return [note("bridges", text)];
+  }
+  const missing = [...needed].filter(([bridge]) => !published.has(bridge));
+  if (missing.length === 0) {
+    return [ok("bridges", `Nodes publish all bridges that networks need: ${listed([...needed.keys()])}.`)];
+  }
+  const lines = missing.map(([bridge, names]) => {
+    const what = `No node publishes ${bridge}, which ${names.length === 1 ? "network" : "networks"} ${listed(names)}`;
+    return note("bridges", `${what} ${names.length === 1 ? "needs" : "need"}: VMs on it wait for a node that does.`);
+  });
+  return bounded(lines, (count) => note("bridges", `${count} more bridges are published by no node.`));
+}
+
+/** Networks by their bridge. With a gateway, the plugin makes the bridge. */
+function neededBridges(networks: readonly KubeObject[]): ReadonlyMap<string, readonly string[]> {
+  const found = new Map<string, string[]>();
+  const { kind } = NETWORK_ATTACHMENT_DEFINITIONS;
+  for (const object of networks) {
+    const network = networkIn(
+      { object: { ...object, kind, apiVersion: apiVersionOf(NETWORK_ATTACHMENT_DEFINITIONS) } },
+      "",
+    );
+    if (network === undefined) continue;
+    const resource = network.annotations[NAD_RESOURCE_NAME_ANNOTATION] ?? "";
+    const asked = resource.startsWith(BRIDGE_RESOURCE_PREFIX) ? resource.slice(BRIDGE_RESOURCE_PREFIX.length) : "";
+    const config = bridgeOfConfig(network.config ?? "", network.name);
+    const bridge = asked || (config?.addressing?.gateway ? "" : (config?.bridge ?? ""));
+    if (bridge !== "") found.set(bridge, [...(found.get(bridge) ?? []), keyOf(object)]);
+  }
+  return new Map([...found].sort(([one], [other]) => (one < other ? -1 : 1)));
+}
