@@ -14,6 +14,10 @@ const RANGE = `${FIRST}-02:5d:1c:ff:ff:ff`;
 const config = (rangeStart: string, rangeEnd: string): PreflightCluster => ({
   objects: { "networkaddonsconfigs/cluster": { metadata: {}, spec: { kubeMacPool: { rangeStart, rangeEnd } } } },
 });
+const poolOf = (name: string, prefix: string): object => ({
+  metadata: { name },
+  spec: { ranges: [{ start: `${prefix}:00:00:00`, end: `${prefix}:00:ff:ff` }] },
+});
 const vm = (name: string) => machine(name, "lab", [{ name: "net1", macAddress: FIRST }]);
 
 describe("preflight beside other clusters", () => {
@@ -32,7 +36,11 @@ describe("preflight beside other clusters", () => {
         ...config("02:5d:1c:80:00:00", "02:5d:1d:00:00:00"),
         lists: { virtualmachines: [vm("db")] },
       }),
-      await start("west", { ...config("02:99:00:00:00:00", "02:99:00:00:ff:ff"), lists: { pods: FORBIDDEN } }),
+      await start("west", {
+        groups: { "macpool.network.kubevirt.io": ["v1alpha1"] },
+        pools: [poolOf("default", "02:99:00"), poolOf("lab", "02:98:00")],
+        lists: { pods: FORBIDDEN },
+      }),
     ];
     clusters = [own, east, west];
     folder = await mkdtemp(join(tmpdir(), "macpool-preflight-"));
@@ -77,6 +85,14 @@ describe("preflight beside other clusters", () => {
       state: "note",
       commands: [expect.stringMatching(/^kubectl macpool preflight --range 02:/)],
     });
+  });
+
+  it("compares with every pool of another one", async () => {
+    const argv = ["preflight", "--range", "02:98:00:00:ff:00-02:98:00:01:ff:ff", "--contexts", "west", "-o", "json"];
+    const { stdout } = await macpool(kubeconfig, argv);
+    expect(JSON.parse(stdout).items.map(({ text }: CheckLine) => text)).toContain(
+      "Context west hands out 02:98:00:00:ff:00-02:98:00:00:ff:ff too (256 addresses): take another range.",
+    );
   });
 
   it("names addresses that objects of both have", async () => {

@@ -15,6 +15,7 @@ import { formerObjects, formerOperator, leave, RANGE } from "../operator/support
 import { borrowControlPlane } from "../support/borrowed-control-plane.ts";
 import { eventually } from "../support/eventually.ts";
 import { ConfigKind } from "../support/network-addons-config.ts";
+import { account, grantRules } from "../support/rights.ts";
 import { CliProcess } from "./support/cli-process.ts";
 import { goldenPath, transcript } from "./support/golden.ts";
 import { type Ended, macpool, NARROW } from "./support/macpool.ts";
@@ -90,7 +91,7 @@ describe("kubectl macpool preflight on a real API server", () => {
     expect(ended.exitCode).toBe(1);
   });
 
-  it("has the same lines as json, and wrote nothing", async () => {
+  it("has the same lines as json", async () => {
     const { stdout, exitCode } = await preflight("-o", "json");
     const { items, toDo, total } = JSON.parse(stdout) as {
       readonly items: readonly CheckLine[];
@@ -102,6 +103,26 @@ describe("kubectl macpool preflight on a real API server", () => {
     expect(items.filter(({ state }) => state === "do")).toEqual([
       { check: "operator", state: "do", text: expect.any(String), commands: [command] },
     ]);
+  });
+
+  it("takes only that for another operator whose account may write the status of the NetworkAddonsConfig", async () => {
+    const rules = [{ apiGroups: [CONFIGS.group], resources: ["networkaddonsconfigs/status"], verbs: ["update"] }];
+    await grantRules(admin, account("cluster-network-addons-operator", "theirs"), rules, { name: "theirs" });
+    for (const name of ["theirs", "tenant"]) {
+      await admin.create(RESOURCES.namespaces, { metadata: { name } });
+      await admin.create(RESOURCES.deployments, formerOperator(name));
+    }
+    const lines = (JSON.parse((await preflight("-o", "json")).stdout).items as readonly CheckLine[]).filter(
+      ({ check, text }) => check === "operator" && !text.includes(`in ${NAMESPACE}`),
+    );
+    const scale = "kubectl -n theirs scale deployment cluster-network-addons-operator --replicas=0";
+    expect(lines.map(({ state, commands }) => [state, commands])).toEqual([
+      ["note", undefined],
+      ["do", [scale]],
+    ]);
+    for (const name of ["theirs", "tenant"]) {
+      await admin.delete(RESOURCES.deployments, { name: "cluster-network-addons-operator", namespace: name });
+    }
   });
 
   it("has nothing to do first once its commands were run", async () => {

@@ -28,6 +28,7 @@ describe("kubectl macpool preflight", () => {
     const { exitCode, items, stderr } = await preflightOf(bed, { lists: NODES });
     expect({ exitCode, stderr }).toEqual({ exitCode: 0, stderr: "" });
     expect(items.filter(({ state }) => ["do", "unchecked"].includes(state))).toEqual([]);
+    expect(new Set(bed.cluster.asked.map(({ method }) => method))).toEqual(new Set(["GET"]));
   });
 
   it("ends with 2 where something could not be looked at, and with 1 where something is to be done as well", async () => {

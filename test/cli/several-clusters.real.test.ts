@@ -83,6 +83,18 @@ it("names the ranges and the addresses that both clusters hand out", async () =>
   });
 });
 
+it("says before an installation which range another cluster has", async () => {
+  const asked = ["preflight", "--range", RANGES.a, "--contexts", "b", "-o", "json"];
+  const { code, stdout } = await cli.run(...asked);
+  expect(code).toBe(1);
+  expect(JSON.parse(stdout).items).toContainEqual({
+    check: "range",
+    state: "do",
+    text: "Context b hands out 02:5d:1c:00:80:00-02:5d:1c:00:ff:ff too (32,768 addresses): take another range.",
+    commands: [expect.stringMatching(/^kubectl macpool preflight --range 02:/)],
+  });
+});
+
 it("proposes a range that neither has, and says that it is free of overlaps when one cluster takes it", async () => {
   const { suggestion } = JSON.parse((await cli.run("ranges", "--contexts", "a,b", "--suggest", "-ojson")).stdout);
   const [, second] = beds;

@@ -1,6 +1,5 @@
 import { formatMac, parseMac } from "../../api/mac.ts";
 import { formatRange, type MacRange } from "../../api/mac-range.ts";
-import { DEFAULT_NAMESPACE } from "../../api/names.ts";
 import type { ClusterAddresses } from "../cluster-comparison.ts";
 import { compareRanges } from "../cluster-comparison.ts";
 import type { CommandInput } from "../command.ts";
@@ -48,9 +47,9 @@ export async function readOthers(
 }
 
 async function readOther(context: string, reader: ClusterReader): Promise<OtherCluster> {
-  const [ranges, objects] = await Promise.all([readRanges(reader, DEFAULT_NAMESPACE), readObjects(reader)]);
+  const [ranges, objects] = await Promise.all([readRanges(reader), readObjects(reader)]);
   const addresses = addressesOf(objects);
-  const parsed = "value" in ranges ? (ranges.value?.ranges ?? []).flatMap(rangeOf) : undefined;
+  const parsed = "value" in ranges ? (ranges.value ?? []).flatMap(rangeOf) : undefined;
   const unknown = "unknown" in ranges ? [unchecked("range", `the range of context ${context}`, ranges.unknown)] : [];
   const missing = addresses.unknown.map((line) => ({ ...line, text: `context ${context}: ${line.text}` }));
   return { context, ranges: parsed, addresses, unknown: [...unknown, ...missing] };

@@ -25,7 +25,7 @@ export interface RangeSources {
   readonly target: string;
 }
 
-const POOLS = MAC_POOLS as Resource as Resource<MACPool>;
+export const POOLS = MAC_POOLS as Resource as Resource<MACPool>;
 
 type Ends = { readonly rangeStart?: string | undefined; readonly rangeEnd?: string | undefined } | undefined;
 type Looked = Read<PlannedRanges["ranges"]>;

@@ -7,6 +7,7 @@ import {
   VIRTUAL_MACHINES,
 } from "../../api/kinds.ts";
 import {
+  DEFAULT_NAMESPACE,
   MAC_POOL_MANAGER,
   MAC_POOL_WEBHOOK_CONFIGURATION,
   NETWORK_ADDONS_CONFIG_NAME,
@@ -25,7 +26,7 @@ import { defineResource, type KubeObject, RESOURCES, type Resource } from "../..
 import { accountOf, isAlive, runsThisOperator } from "../../operator/watch/programs.ts";
 import type { Read } from "../way/facts.ts";
 import type { ClusterReader, ServedGroups } from "./cluster-reader.ts";
-import { type PlannedRanges, plannedRanges } from "./planned-ranges.ts";
+import { type PlannedRanges, POOLS, plannedRanges } from "./planned-ranges.ts";
 
 /** What is read of a cluster before the installation. */
 
@@ -118,13 +119,18 @@ export async function readObjects(reader: ClusterReader): Promise<AddressedObjec
   return { machines, instances, pods };
 }
 
-/** Of what another cluster has, as far as ranges are compared. */
-export async function readRanges(reader: ClusterReader, target: string): Promise<Read<PlannedRanges>> {
+/** Of another cluster: those of all its pools, or what the operator or a KubeMacPool has in their place. */
+export async function readRanges(reader: ClusterReader): Promise<Read<PlannedRanges["ranges"]>> {
+  const pools = await reader.list(POOLS);
+  if ("unknown" in pools) return pools;
+  const inPools = (pools.value ?? []).flatMap(({ spec }) => spec.ranges);
+  if (inPools.length > 0) return { value: inPools };
   const [config, webhooks] = await Promise.all([
     reader.get(CONFIGS, CLUSTER),
     reader.get(RESOURCES.mutatingWebhookConfigurations, { name: MAC_POOL_WEBHOOK_CONFIGURATION }),
   ]);
-  return plannedRanges(reader, { config, webhooks, target });
+  const planned = await plannedRanges(reader, { config, webhooks, target: DEFAULT_NAMESPACE });
+  return "unknown" in planned ? planned : { value: planned.value?.ranges };
 }
 
 async function readOperators(reader: ClusterReader, target: string): Promise<Read<readonly FoundOperator[]>> {

@@ -16,6 +16,7 @@ export interface PreflightCluster {
   readonly objects?: Readonly<Record<string, object | Answer>>;
   readonly webhooks?: Answer;
   readonly hosts?: readonly object[];
+  readonly pools?: readonly object[];
   /** What the API server answers about accounts that it is asked about. */
   readonly mayWriteStatus?: boolean | Answer;
 }
@@ -54,8 +55,8 @@ export async function linesOf(
 }
 
 export function scriptOf(cluster: PreflightCluster): Script {
-  const { webhooks = status(404, "no webhooks"), hosts = [] } = cluster;
-  return { webhooks, hosts, pools: [], claims: [], other: (path, query) => answerTo(path, query, cluster) };
+  const { webhooks = status(404, "no webhooks"), hosts = [], pools = [] } = cluster;
+  return { webhooks, hosts, pools, claims: [], other: (path, query) => answerTo(path, query, cluster) };
 }
 
 function answerTo(path: string, query: URLSearchParams, cluster: PreflightCluster): Answer | undefined {

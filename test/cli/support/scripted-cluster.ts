@@ -37,6 +37,7 @@ export interface Script {
 }
 
 export interface Asked {
+  readonly method: string | undefined;
   readonly path: string;
   readonly headers: IncomingMessage["headers"];
 }
@@ -73,7 +74,7 @@ export class ScriptedCluster implements AsyncDisposable {
 
   #answer(request: IncomingMessage, response: ServerResponse): void {
     const url = new URL(request.url ?? "", this.url);
-    this.asked.push({ path: url.pathname + url.search, headers: request.headers });
+    this.asked.push({ method: request.method, path: url.pathname + url.search, headers: request.headers });
     const { hangs, serviceHangs } = this.script;
     if (hangs || (serviceHangs && url.pathname.startsWith(PROXY))) return;
     const { status = 200, body, type = "application/json", headers } = this.#find(url, request);
