@@ -14,6 +14,59 @@ export function fullnessOf({ capacity, free }: { readonly capacity: number; read
   return capacity === 0 ? 0 : (capacity - free) / capacity;
 }
 
+interface Filling {
+  readonly capacity: number;
+  readonly free: number;
+  readonly daysToFull: { readonly days: number | null };
+}
+
+/** `about 1 day`, `now`, `no forecast`: what follows `full in`. */
+export function fullInText({ capacity, free, daysToFull: { days } }: Filling): string {
+  if (capacity > 0 && free === 0) return NOW;
+  return days === null ? NO_FORECAST : forecastText({ days, atLeast: null, atMost: null });
+}
+
+const NO_FORECAST = "no forecast";
+
+const NOW = "now";
+
+/** The same as a sentence has it: `full in about 1 day`, `full now`, `no forecast`. */
+export function whenFullText(pool: Filling): string {
+  const text = fullInText(pool);
+  return text === NO_FORECAST ? text : `full ${text === NOW ? text : `in ${text}`}`;
+}
+
+/** What a day is like is not seen in minutes. */
+const MIN_WINDOW_SECONDS = 3_600;
+
+interface Rate {
+  readonly allocationsPerDay: number;
+  readonly releasesPerDay: number;
+  readonly windowSeconds: number;
+}
+
+/** `211.4 allocated, 127.1 released (counted for 7 days)`, of a day. */
+export function rateText({ allocationsPerDay, releasesPerDay, windowSeconds }: Rate): string {
+  const how = `counted for ${secondsInWords(windowSeconds)}`;
+  if (windowSeconds < MIN_WINDOW_SECONDS) return `not known: ${how} only`;
+  return `${rounded(allocationsPerDay)} allocated, ${rounded(releasesPerDay)} released (${how})`;
+}
+
+const rounded = (number: number): string => NUMBER.format(Math.round(number * 10) / 10);
+
+const SPANS: readonly (readonly [number, string])[] = [
+  [86_400, "day"],
+  [3_600, "hour"],
+  [60, "minute"],
+];
+
+/** `3 days`, `1 hour`, `2 minutes`, `12 seconds` */
+export function secondsInWords(seconds: number): string {
+  const whole = Math.max(0, Math.floor(seconds));
+  for (const [length, name] of SPANS) if (whole >= length) return counted(Math.floor(whole / length), name);
+  return counted(whole, "second");
+}
+
 interface Forecast {
   readonly days: number;
   /** The ends of its interval; null where there is none. */

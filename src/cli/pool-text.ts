@@ -1,7 +1,7 @@
-import { forecastText, NEARLY_FULL } from "../api/forecast-text.ts";
+import { forecastText, fullInText, NEARLY_FULL, rateText } from "../api/forecast-text.ts";
 import { STATIONS } from "../api/host-interfaces.ts";
 import type { PoolView, RangeView } from "../mac-pool/inspection/rest/views.ts";
-import { spanInWords, withCommas } from "./quantities.ts";
+import { withCommas } from "./quantities.ts";
 import { formatFields } from "./table.ts";
 import { bar, painted, type Terminal } from "./terminal.ts";
 
@@ -10,17 +10,10 @@ import { bar, painted, type Terminal } from "./terminal.ts";
 const BAR = 20;
 /** What a line of the field `ranges` has besides its bar. */
 const BAR_MARGIN = 66;
-/** What a day is like is not seen in minutes. */
-const MIN_WINDOW_SECONDS = 3_600;
+
 /** `11 (91.7 %)` */
 export function usedText({ used, capacity }: Pick<PoolView, "used" | "capacity">): string {
   return `${withCommas(used)}${percent(used, capacity)}`;
-}
-
-/** `about 1 day`, `now`, `no forecast`. */
-export function fullInText({ capacity, free, daysToFull: { days } }: PoolView): string {
-  if (capacity > 0 && free === 0) return "now";
-  return days === null ? "no forecast" : forecastText({ days, atLeast: null, atMost: null });
 }
 
 /** All that is known of a pool. */
@@ -85,15 +78,4 @@ function percent(used: number, capacity: number): string {
   if (capacity === 0) return "";
   const share = (100 * used) / capacity;
   return used > 0 && share < 0.1 ? " (<0.1 %)" : ` (${share.toFixed(1)} %)`;
-}
-
-/** Allocated and released a day. */
-function rateText({ allocationsPerDay, releasesPerDay, windowSeconds }: PoolView["rate"]): string {
-  const how = `counted for ${spanInWords(windowSeconds * 1000)}`;
-  if (windowSeconds < MIN_WINDOW_SECONDS) return `not known: ${how} only`;
-  return `${round(allocationsPerDay)} allocated, ${round(releasesPerDay)} released (${how})`;
-}
-
-function round(number: number): string {
-  return withCommas(Math.round(number * 10) / 10);
 }

@@ -1,3 +1,5 @@
+import { secondsInWords } from "../api/forecast-text.ts";
+
 /** Numbers and times as people read them. */
 
 const SECOND_MS = 1_000;
@@ -16,17 +18,7 @@ export function shortAge(sinceMs: number, nowMs: number): string {
 }
 
 /** A span in words: `2 minutes`, `1 hour`. */
-export function spanInWords(spanMs: number): string {
-  const units = [
-    ["day", DAY_MS],
-    ["hour", HOUR_MS],
-    ["minute", MINUTE_MS],
-    ["second", SECOND_MS],
-  ] as const;
-  const [name, sizeMs] = units.find(([, ms]) => spanMs >= ms) ?? ["second", SECOND_MS];
-  const count = Math.max(0, Math.floor(spanMs / sizeMs));
-  return `${count} ${name}${count === 1 ? "" : "s"}`;
-}
+export const spanInWords = (spanMs: number): string => secondsInWords(spanMs / SECOND_MS);
 
 /** Local time as `2026-11-21 09:14:03`. */
 export function localTime(timeMs: number): string {

@@ -1,9 +1,13 @@
 import type { ComponentType } from "preact";
 import { useEffect, useRef } from "preact/hooks";
+import type { ConsistencyView as State } from "../mac-pool/inspection/rest/views.ts";
 import { Header } from "./header.tsx";
 import { route } from "./navigation.ts";
+import { shortKind } from "./parts/owner-link.tsx";
+import { Consistency } from "./problems/use-problems.ts";
 import type { View } from "./route.ts";
 import { isSignedOut } from "./session.ts";
+import { useQuery } from "./use-query.ts";
 import { AddressesView } from "./views/addresses.tsx";
 import { CheckView } from "./views/check.tsx";
 import { CollisionsView } from "./views/collisions.tsx";
@@ -14,6 +18,7 @@ import { NetworkView } from "./views/network.tsx";
 import { NetworksView } from "./views/networks.tsx";
 import { OverviewView } from "./views/overview.tsx";
 import { OwnerView } from "./views/owner.tsx";
+import { ProblemsView } from "./views/problems.tsx";
 import { RefusalsView } from "./views/refusals.tsx";
 import { SignIn } from "./views/sign-in.tsx";
 
@@ -24,6 +29,7 @@ const PAGES: Readonly<Record<View, { readonly title: string; readonly Content: C
   addresses: { title: "Addresses", Content: AddressesView },
   address: { title: "Addresses", Content: AddressesView },
   map: { title: "Map", Content: MapView },
+  problems: { title: "Problems", Content: ProblemsView },
   collisions: { title: "Collisions", Content: CollisionsView },
   refusals: { title: "Refusals", Content: RefusalsView },
   consistency: { title: "Consistency", Content: ConsistencyView },
@@ -33,31 +39,43 @@ const PAGES: Readonly<Record<View, { readonly title: string; readonly Content: C
 };
 
 export function App() {
-  const { view } = route.value;
+  return isSignedOut.value ? <SignIn /> : <SignedIn />;
+}
+
+function SignedIn() {
+  const consistency = useQuery<State>("consistency");
+  const { view, args } = route.value;
   const { title, Content } = PAGES[view];
+  const name = nameOf(view, args) ?? title;
   const heading = useRef<HTMLHeadingElement>(null);
   const shown = useRef(view);
   useEffect(() => {
-    document.title = isSignedOut.value ? "Sign in · MAC pool" : `${title} · MAC pool`;
+    document.title = `${name} · MAC pool`;
     // Whoever reads with a screen reader is told where a link led. Whoever types goes on typing.
     if (shown.current !== view && !(document.activeElement instanceof HTMLInputElement)) heading.current?.focus();
     shown.current = view;
   });
-  if (isSignedOut.value) return <SignIn />;
   return (
-    <>
+    <Consistency.Provider value={consistency}>
       <button type="button" class="skip" onClick={focusContent}>
         Skip to the content
       </button>
       <Header />
       <main id="content" tabIndex={-1}>
         <h1 ref={heading} tabIndex={-1}>
-          {title}
+          {name}
         </h1>
         <Content />
       </main>
-    </>
+    </Consistency.Provider>
   );
+}
+
+/** A view of one object is called by its name: several are open in tabs of the browser. */
+function nameOf(view: View, [first = "", namespace = "", name = ""]: readonly string[]): string | undefined {
+  if (view === "owner" && name !== "") return `${shortKind(first)} ${namespace}/${name}`;
+  if (view === "network" && namespace !== "") return `Network ${first}/${namespace}`;
+  return undefined;
 }
 
 /** Not a link: the fragment of the address says what is shown. */

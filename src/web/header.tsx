@@ -1,7 +1,9 @@
 import { useSignal } from "@preact/signals";
 import { useEffect, useLayoutEffect, useRef } from "preact/hooks";
-import { collisionList, collisions, denialList, denials } from "./live-lists.ts";
+import { collisionList, denialList } from "./live-lists.ts";
 import { goTo, isAt, route } from "./navigation.ts";
+import { isBad } from "./problems/problem-list.ts";
+import { useProblems } from "./problems/use-problems.ts";
 import { linkTo, type View } from "./route.ts";
 import { namespace, signOut, token } from "./session.ts";
 import { count } from "./text.ts";
@@ -12,9 +14,7 @@ const TABS: readonly (readonly [View, string])[] = [
   ["networks", "Networks"],
   ["addresses", "Addresses"],
   ["map", "Map"],
-  ["collisions", "Collisions"],
-  ["refusals", "Refusals"],
-  ["consistency", "Consistency"],
+  ["problems", "Problems"],
   ["namespaces", "Namespaces"],
   ["check", "Check"],
 ];
@@ -56,16 +56,15 @@ function Tab({ view, title }: { readonly view: View; readonly title: string }) {
   }, [isHere]);
   return (
     <a ref={link} href={linkTo(view)} aria-current={isHere ? "page" : undefined}>
-      {title}
-      <ItemCount view={view} />
+      {title} {view === "problems" && <ProblemCount />}
     </a>
   );
 }
 
-function ItemCount({ view }: { readonly view: View }) {
-  const list = view === "collisions" ? collisions.value : view === "refusals" ? denials.value : undefined;
-  if (list === undefined || list.length === 0) return null;
-  return <span class={view === "collisions" ? "number bad" : "number"}>{count(list.length)}</span>;
+function ProblemCount() {
+  const problems = useProblems();
+  if (problems === undefined || problems.length === 0) return null;
+  return <span class={problems.some(isBad) ? "number bad" : "number"}>{count(problems.length)}</span>;
 }
 
 function LiveState() {

@@ -33,6 +33,12 @@ export const networkLink = ({ namespace, name }: { readonly namespace: string; r
   linkTo("network", [namespace, name]);
 
 /** Views that a tab leads to in two steps. */
-const WITHIN: Partial<Record<View, View>> = { address: "addresses", network: "networks" };
+const WITHIN: Partial<Record<View, View>> = {
+  address: "addresses",
+  network: "networks",
+  collisions: "problems",
+  refusals: "problems",
+  consistency: "problems",
+};
 
 export const isAt = (view: View): boolean => (WITHIN[route.value.view] ?? route.value.view) === view;

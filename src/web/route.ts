@@ -9,6 +9,7 @@ export const VIEWS = [
   "network",
   "addresses",
   "map",
+  "problems",
   "collisions",
   "refusals",
   "consistency",

@@ -1,4 +1,4 @@
-import { forecastText } from "../api/forecast-text.ts";
+import { forecastText, secondsInWords } from "../api/forecast-text.ts";
 import type { DaysToFullView } from "../mac-pool/inspection/rest/views.ts";
 
 /** Numbers and times in words, as every view writes them. */
@@ -22,27 +22,12 @@ export function percent(part: number, whole: number): string {
   return `${value < 10 ? value.toFixed(1) : Math.floor(value)} %`;
 }
 
-const UNITS: readonly (readonly [number, string])[] = [
-  [86_400, "day"],
-  [3_600, "hour"],
-  [60, "minute"],
-];
-
-/** `3 days`, `1 hour`, `2 minutes`, `12 seconds` */
-export function duration(seconds: number): string {
-  const whole = Math.max(0, Math.floor(seconds));
-  for (const [length, name] of UNITS) {
-    if (whole >= length) return counted(Math.floor(whole / length), name);
-  }
-  return counted(whole, "second");
-}
-
 /** `2 minutes ago`, or `in 40 seconds` */
 export function relativeTime(time: string, nowMs: number): string {
   const seconds = (nowMs - Date.parse(time)) / 1000;
   if (Number.isNaN(seconds)) return time;
   if (Math.abs(seconds) < 1) return "now";
-  return seconds > 0 ? `${duration(seconds)} ago` : `in ${duration(-seconds)}`;
+  return seconds > 0 ? `${secondsInWords(seconds)} ago` : `in ${secondsInWords(-seconds)}`;
 }
 
 /** Of the reader's time zone: `2026-11-21 09:14:03` */

@@ -30,12 +30,13 @@ const VIEWS = [
   { fragment: "#/addresses", title: "Addresses", text: "100,000 addresses" },
   { fragment: `#/address/${IN_USE}`, title: "Addresses", text: "MACClaim" },
   { fragment: "#/map", title: "Map", text: "cells in use" },
+  { fragment: "#/problems", title: "Problems", text: "tenant-0/vm-0-twin" },
   { fragment: "#/collisions", title: "Collisions", text: "tenant-0/vm-0-twin" },
   { fragment: "#/refusals", title: "Refusals", text: "100 of 1,000 are shown." },
   { fragment: "#/consistency", title: "Consistency", text: "Leader" },
   { fragment: "#/namespaces", title: "Namespaces", text: "tenant-99" },
   { fragment: `#/check?mac=${IN_USE}&namespace=tenant-1`, title: "Check an address", text: "It would be refused" },
-  { fragment: "#/owner/VirtualMachine/tenant-0/vm-0", title: "Owner", text: IN_USE },
+  { fragment: "#/owner/VirtualMachine/tenant-0/vm-0", title: "VM tenant-0/vm-0", text: IN_USE },
 ] as const;
 
 const LOOKS = [

@@ -5,7 +5,8 @@ import type { MACClaim } from "../../src/api/mac-claim.ts";
 import type { MacPoolSpec } from "../../src/api/mac-pool.ts";
 import type { KubeObject } from "../../src/kube/client/resource.ts";
 import { type Clock, systemClock } from "../../src/kube/clock.ts";
-import { conflict, namespaceLimit } from "../../src/mac-pool/claims/refusals.ts";
+import { namespaceLimit } from "../../src/mac-pool/claims/limit-refusals.ts";
+import { conflict } from "../../src/mac-pool/claims/refusals.ts";
 import type { DenialLog } from "../../src/mac-pool/inspection/queries/denials.ts";
 import { claimOf, InspectionFixture, instanceOf, owner, vmOf } from "../mac-pool/inspection/inspection-fixture.ts";
 import { InspectionServer } from "../mac-pool/inspection/rest/inspection-server.ts";
@@ -157,13 +158,19 @@ describe.skipIf(CHROMIUM === undefined)("the page in a browser, after a week", (
   it("tells in one look how full the pools are and when they will be, what collides and what was refused", async () => {
     await using opened = await open("#/overview");
     const { page } = opened;
+    await page
+      .getByText(/^full in about \d+ days$/)
+      .first()
+      .waitFor();
+    await page.getByRole("heading", { name: "default" }).click();
     await page.getByText(/^Full in about \d+ days \(between \d+ and \d+ days\)\. From 1,480 allocations/).waitFor();
-    await page.getByText("211 given out and 127 released a day, measured over 7 days").waitFor();
+    await page.getByText("211.4 allocated, 127.1 released (counted for 7 days)").waitFor();
     await page.getByText("build/golden-image").first().waitFor();
-    await page.getByText("3 times").waitFor();
+    await page.getByText("4 times").waitFor();
     await page.getByRole("link", { name: "1 address", exact: true }).waitFor();
-    await page.getByText(/^2 running objects have 02:5d:1c:00:1c:a4\.$/).waitFor();
+    await page.getByText("1 VM: namespace lab-1 has as many addresses as it may have").waitFor();
     await page.getByText("Live").waitFor();
+    await page.getByRole("heading", { name: "default" }).click();
     await takePicture(page, "portrait-overview");
     await printPage(page, "portrait-overview");
     expect(opened.faults).toEqual([]);

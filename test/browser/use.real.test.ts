@@ -42,6 +42,7 @@ describe.skipIf(CHROMIUM === undefined)("the page in a browser, in use", () => {
   it("leads from a pool to its addresses outside the ranges, as many as it says", async () => {
     await using opened = await bed.openAs(token);
     const { page } = opened;
+    await page.getByRole("heading", { name: "default" }).click();
     await page.getByRole("link", { name: "1 address", exact: true }).click();
     await page.getByRole("button", { name: "outside the ranges of pool default" }).waitFor();
     await expect.poll(() => rows(page).count()).toBe(1);
@@ -60,7 +61,7 @@ describe.skipIf(CHROMIUM === undefined)("the page in a browser, in use", () => {
     expect(await page.evaluate("navigator.clipboard.readText()")).toBe("02:00:00:00:00:01");
     await takePicture(page, "filled-light-address");
     await panel.getByRole("link", { name: "default/legacy" }).click();
-    await page.getByRole("heading", { name: "VirtualMachine default/legacy" }).waitFor();
+    await page.getByRole("heading", { name: "VM default/legacy" }).waitFor();
     expect(opened.faults).toEqual([]);
   });
 

@@ -11,7 +11,7 @@ const TWIN = "02:5d:1c:00:00:b7";
  * with what `PageBed.fill` creates, two colliding VMs and one that came late.
  */
 const VIEWS: readonly View[] = [
-  { fragment: "#/overview", title: "Overview", empty: "Nothing collides.", filled: "default/greedy" },
+  { fragment: "#/overview", title: "Overview", empty: "No problem is known.", filled: "default/greedy" },
   { fragment: "#/networks", title: "Networks", empty: "There is no network.", filled: "There is no network." },
   { fragment: "#/addresses", title: "Addresses", empty: "No address is in use.", filled: "15 addresses" },
   {
@@ -22,6 +22,12 @@ const VIEWS: readonly View[] = [
     filled: "MACClaim",
   },
   { fragment: "#/map", title: "Map", empty: "The map as a table: 0 cells in use", filled: "cells in use" },
+  {
+    fragment: "#/problems",
+    title: "Problems",
+    empty: "No problem is known.",
+    filled: ": 02:00:00:00:00:01 is in use",
+  },
   { fragment: "#/collisions", title: "Collisions", empty: "two running VMs or pods have it", filled: TWIN },
   { fragment: "#/refusals", title: "Refusals", empty: "dry run", filled: "is in use by VirtualMachine" },
   { fragment: "#/consistency", title: "Consistency", empty: "Everything agrees.", filled: "Leader" },
@@ -34,7 +40,8 @@ const VIEWS: readonly View[] = [
   },
   {
     fragment: "#/owner/VirtualMachine/default/web-0",
-    title: "Owner",
+    title: "VM default/web-0",
+    picture: "owner",
     empty: "no VirtualMachine",
     filled: "allocated",
   },

@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { counted, duration, fullness, percent, relativeTime } from "../../src/web/text.ts";
+import { secondsInWords } from "../../src/api/forecast-text.ts";
+import { counted, fullness, percent, relativeTime } from "../../src/web/text.ts";
 
 describe("numbers in words", () => {
   it("never round something to nothing, or nearly all to all", () => {
@@ -18,7 +19,7 @@ describe("numbers in words", () => {
   });
 
   it("say how long in the largest unit that fits", () => {
-    expect([59, 60, 7_200, 86_400 * 3].map(duration)).toEqual(["59 seconds", "1 minute", "2 hours", "3 days"]);
+    expect([59, 60, 7_200, 86_400 * 3].map(secondsInWords)).toEqual(["59 seconds", "1 minute", "2 hours", "3 days"]);
   });
 
   it("say when, in either direction", () => {

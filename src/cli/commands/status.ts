@@ -1,4 +1,4 @@
-import { fullnessOf } from "../../api/forecast-text.ts";
+import { fullInText, fullnessOf } from "../../api/forecast-text.ts";
 import { parseMac } from "../../api/mac.ts";
 import type { PoolView } from "../../mac-pool/inspection/rest/views.ts";
 import { type Finding, type KnownConsistency, poolWith } from "../backends/pool-backend.ts";
@@ -7,7 +7,7 @@ import { UsageError } from "../command-line.ts";
 import { describeFinding } from "../consistency-text.ts";
 import { CliError } from "../faults.ts";
 import { counted } from "../findings-text.ts";
-import { describePool, fullInText, usedText } from "../pool-text.ts";
+import { describePool, usedText } from "../pool-text.ts";
 import { withCommas } from "../quantities.ts";
 import { type Column, formatTable, tableOptions } from "../table.ts";
 import { painted, type Terminal } from "../terminal.ts";

@@ -1,8 +1,9 @@
 import type { Mac } from "../../api/mac.ts";
 import type { Clock } from "../../kube/clock.ts";
+import { namespaceLimit } from "../claims/limit-refusals.ts";
 import { RESERVATION_MS } from "../claims/limits.ts";
 import type { ObjectReference } from "../claims/owner.ts";
-import { namespaceLimit, type Refusal } from "../claims/refusals.ts";
+import type { Refusal } from "../claims/refusals.ts";
 import { NamespaceCounts } from "../pools/namespace-counts.ts";
 import type { PoolIndex } from "../pools/pool-index.ts";
 import { type ClaimRequest, type InterfaceRequest, updateKey } from "./claim-request.ts";

@@ -1,11 +1,12 @@
 import type { Clock } from "../../kube/clock.ts";
+import { overdueLimit, pendingLimit } from "../claims/limit-refusals.ts";
 import {
   MAX_OVERDUE_PER_POOL,
   MIN_OVERDUE_PER_NAMESPACE,
   maxOverdueInNamespace,
   maxPendingInNamespace,
 } from "../claims/limits.ts";
-import { overdueLimit, pendingLimit, type Refusal } from "../claims/refusals.ts";
+import type { Refusal } from "../claims/refusals.ts";
 import type { Pool } from "../pools/pool.ts";
 import type { PoolIndex } from "../pools/pool-index.ts";
 

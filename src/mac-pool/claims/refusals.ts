@@ -34,6 +34,8 @@ export interface Refusal extends NamedText {
   readonly code: RefusalCode;
   /** The interface and the address that it is about, if it is about one. */
   readonly about?: { readonly interface?: string; readonly mac?: Mac };
+  /** The MACPool that it is about, if the message names one. */
+  readonly pool?: string;
   /** For readers of the object's namespace, where the message names a node. Whoever writes the object is told the message. */
   readonly withoutNodes?: string;
 }
@@ -45,7 +47,7 @@ export const quote = (text: string): string =>
   JSON.stringify(text.length > MAX_SHOWN_CHARS ? `${text.slice(0, MAX_SHOWN_CHARS)}...` : text);
 
 /** `two minutes`: how long a claim waits for an object that was admitted. */
-const waitOf = (pendingMs: number): string =>
+export const waitOf = (pendingMs: number): string =>
   pendingMs === PENDING_MS ? "two minutes" : `${Math.ceil(pendingMs / 60_000)} minutes`;
 
 export function conflict(
@@ -224,13 +226,14 @@ export function full(pool: string, counts: PoolCounts, nextFreeMs: number | unde
     nextFreeMs === undefined
       ? ""
       : ` The next one is free in ${Math.max(1, Math.ceil(nextFreeMs / 1000))} s at the latest, unless its object is stored.`;
-  return { code: "MACPOOL_FULL", message: `${describeFull(pool, counts)}${soon} ${ASK_FOR_ADDRESSES}` };
+  return { code: "MACPOOL_FULL", pool, message: `${describeFull(pool, counts)}${soon} ${ASK_FOR_ADDRESSES}` };
 }
 
 /** The pool that serves the namespace has no address at all. */
 export function emptyPool(namespace: string, pool: string): Refusal {
   return {
     code: "MACPOOL_NO_POOL",
+    pool,
     message:
       `MACPool ${pool}, which serves namespace ${namespace}, ${NO_ADDRESSES}. ` +
       "Correct spec.ranges or spec.exclusions, or write a MAC address of your own into the interface.",
@@ -243,38 +246,6 @@ export function noPool(namespace: string): Refusal {
     message:
       `no MACPool has addresses for namespace ${namespace}. Create MACPool "default" with a range, ` +
       "or write a MAC address of your own into the interface.",
-  };
-}
-
-export function namespaceLimit(
-  namespace: string,
-  pool: string,
-  { has, asked, most }: { readonly has: number; readonly asked: number; readonly most: number },
-): Refusal {
-  return {
-    code: "MACPOOL_NAMESPACE_LIMIT",
-    message:
-      `namespace ${namespace} has ${has} MAC addresses and asks for ${asked} more, and maxAddressesPerNamespace of MACPool ` +
-      `${pool} is ${most}. Delete objects that are no longer needed, or ask an administrator for a higher limit.`,
-  };
-}
-
-export function overdueLimit(where: string, limit: number, pendingMs: number): Refusal {
-  return {
-    code: "MACPOOL_PENDING_LIMIT",
-    message:
-      `${where} has reached the limit of ${limit} MAC addresses for objects that were admitted and never created. ` +
-      `Each is free ${waitOf(pendingMs)} after its admission. Find out what refuses those objects after admission: a ` +
-      "quota, or another webhook.",
-  };
-}
-
-export function pendingLimit(namespace: string, limit: number): Refusal {
-  return {
-    code: "MACPOOL_PENDING_LIMIT",
-    message:
-      `namespace ${namespace} has reached the limit of ${limit} MAC addresses for objects that are being created at the same ` +
-      "time. Try again in some seconds. If no objects are being created, find out who sends the pool reviews of them.",
   };
 }
 

@@ -1,4 +1,4 @@
-import { NEARLY_FULL } from "../../api/forecast-text.ts";
+import { fullnessOf, NEARLY_FULL } from "../../api/forecast-text.ts";
 import { STATIONS } from "../../api/host-interfaces.ts";
 import { count, percent } from "../text.ts";
 
@@ -12,24 +12,18 @@ interface Counts {
   readonly stationAddresses?: number;
 }
 
-/** How full a range is, as a bar and in exact numbers. */
+/** How full a pool or a range is: a bar, and what is left. */
 export function UsageBar({ counts, label }: { readonly counts: Counts; readonly label: string }) {
-  const { capacity, used, free, pending, quarantined, hostAddresses = 0, stationAddresses = 0 } = counts;
-  const kept = [
-    [hostAddresses - stationAddresses, "nodes' own"],
-    [stationAddresses, `of ${STATIONS}`],
-  ] as const;
-  const keptTexts = kept.flatMap(([number, what]) => (number > 0 ? [`${count(number)} ${what}`] : []));
-  const bound = used - pending - quarantined;
+  const { capacity, used, free, pending, quarantined } = counts;
   const parts = [
-    ["bound", bound],
+    ["bound", used - pending - quarantined],
     ["pending", pending],
     ["quarantined", quarantined],
   ] as const;
-  const text = `${count(used)} of ${count(capacity)} used`;
+  const share = percent(used, capacity);
   return (
     <div class={`usage ${levelOf(counts)}`}>
-      <div class="bar" role="img" aria-label={`${label}: ${text}, ${percent(used, capacity)}`}>
+      <div class="bar" role="img" aria-label={`${label}: ${share} used`}>
         {parts.map(
           ([phase, number]) =>
             number > 0 && (
@@ -37,19 +31,30 @@ export function UsageBar({ counts, label }: { readonly counts: Counts; readonly 
             ),
         )}
       </div>
-      <p class="numbers">
-        <strong>{percent(used, capacity)}</strong> {text}, {count(free)} free
-        <span class="quiet">
-          {" "}
-          ({count(bound)} bound, {count(pending)} pending, {count(quarantined)} quarantined
-          {keptTexts.length > 0 && `; ${keptTexts.join(", ")}, kept back`})
-        </span>
-      </p>
+      <span class="numbers">
+        <strong>{share}</strong> {count(used)} of {count(capacity)} used, {count(free)} free
+      </span>
     </div>
   );
 }
 
-function levelOf({ capacity, used, free }: Counts): "full" | "nearly-full" | "" {
+/** Who has the addresses of a range. */
+export function UsageNumbers({ counts }: { readonly counts: Counts }) {
+  const { used, pending, quarantined, hostAddresses = 0, stationAddresses = 0 } = counts;
+  const kept = [
+    [hostAddresses - stationAddresses, "nodes' own"],
+    [stationAddresses, `of ${STATIONS}`],
+  ] as const;
+  const keptTexts = kept.flatMap(([number, what]) => (number > 0 ? [`${count(number)} ${what}`] : []));
+  return (
+    <p class="numbers quiet">
+      {count(used - pending - quarantined)} bound, {count(pending)} pending, {count(quarantined)} quarantined
+      {keptTexts.length > 0 && `; ${keptTexts.join(", ")}, kept back`}
+    </p>
+  );
+}
+
+export function levelOf({ capacity, free }: Pick<Counts, "capacity" | "free">): "full" | "nearly-full" | "" {
   if (free === 0) return "full";
-  return used >= capacity * NEARLY_FULL ? "nearly-full" : "";
+  return fullnessOf({ capacity, free }) >= NEARLY_FULL ? "nearly-full" : "";
 }

@@ -7,6 +7,7 @@ import { MacLink } from "../parts/mac-link.tsx";
 import { OwnerLink } from "../parts/owner-link.tsx";
 import { Portion } from "../parts/portion.tsx";
 import { ProblemNotice } from "../parts/problem-notice.tsx";
+import { Remedy } from "../parts/remedy.tsx";
 import { Time } from "../parts/time.tsx";
 
 export function CollisionsView() {
@@ -46,7 +47,7 @@ function rowsOf({ mac, parties, stations = [], advice }: CollisionView): string[
   ];
 }
 
-export function CollisionTable({ collisions: shown }: { readonly collisions: readonly CollisionView[] | undefined }) {
+function CollisionTable({ collisions: shown }: { readonly collisions: readonly CollisionView[] | undefined }) {
   if (shown === undefined) return <p class="quiet">Asking the pool.</p>;
   if (shown.length === 0) {
     return (
@@ -61,46 +62,56 @@ export function CollisionTable({ collisions: shown }: { readonly collisions: rea
   }
   return (
     <ul class="cards">
-      {shown.map(({ mac, parties, stations = [], elsewhere, advice }) => (
-        <li key={mac} class="card bad">
-          <h3>
-            <MacLink mac={mac} />
-          </h3>
-          <ul>
-            {parties.map((party) => (
-              <li key={`${party.kind}/${party.namespace}/${party.name}/${party.interface}`}>
-                <OwnerLink owner={party} />
-                <span class="quiet">
-                  {party.interface !== undefined && ` ${party.interface}`}
-                  {party.network !== undefined && ` on ${party.network}`}
-                  {party.node !== undefined && (
-                    <>
-                      , <span class="whole">node {party.node}</span>
-                    </>
-                  )}
-                  {party.since !== undefined && (
-                    <>
-                      , got it <Time at={party.since} />
-                    </>
-                  )}
-                  {party.saidBy !== undefined && `, by its annotation ${party.saidBy} only`}
-                </span>
-              </li>
-            ))}
-            {stations.map(({ node, bridge, uplink, vlan, lastSeen }) => (
-              <li key={`${node}/${bridge}/${vlan}`}>
-                {STATION}
-                <span class="quiet">
-                  {` at uplink ${uplink} of bridge ${bridge}${vlan === undefined ? "" : `, VLAN ${vlan}`}, `}
-                  <span class="whole">node {node}</span>, seen <Time at={lastSeen} />
-                </span>
-              </li>
-            ))}
-            {elsewhere > 0 && <li>{elsewhere} more in namespaces that you may not see</li>}
-          </ul>
-          <p>{advice}</p>
-        </li>
+      {shown.map((collision) => (
+        <CollisionCard key={collision.mac} collision={collision} />
       ))}
     </ul>
+  );
+}
+
+export function CollisionCard({ collision }: { readonly collision: CollisionView }) {
+  const { mac, parties, stations = [], elsewhere, advice } = collision;
+  return (
+    <li class="card bad">
+      <p class="when">
+        <span class="tag">collision</span>
+      </p>
+      <h3>
+        <MacLink mac={mac} />
+      </h3>
+      <ul>
+        {parties.map((party) => (
+          <li key={`${party.kind}/${party.namespace}/${party.name}/${party.interface}`}>
+            <OwnerLink owner={party} />
+            <span class="quiet">
+              {party.interface !== undefined && ` ${party.interface}`}
+              {party.network !== undefined && ` on ${party.network}`}
+              {party.node !== undefined && (
+                <>
+                  , <span class="whole">node {party.node}</span>
+                </>
+              )}
+              {party.since !== undefined && (
+                <>
+                  , got it <Time at={party.since} />
+                </>
+              )}
+              {party.saidBy !== undefined && `, by its annotation ${party.saidBy} only`}
+            </span>
+          </li>
+        ))}
+        {stations.map(({ node, bridge, uplink, vlan, lastSeen }) => (
+          <li key={`${node}/${bridge}/${vlan}`}>
+            {STATION}
+            <span class="quiet">
+              {` at uplink ${uplink} of bridge ${bridge}${vlan === undefined ? "" : `, VLAN ${vlan}`}, `}
+              <span class="whole">node {node}</span>, seen <Time at={lastSeen} />
+            </span>
+          </li>
+        ))}
+        {elsewhere > 0 && <li>{elsewhere} more in namespaces that you may not see</li>}
+      </ul>
+      <Remedy text={advice} />
+    </li>
   );
 }

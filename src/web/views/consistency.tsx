@@ -1,21 +1,24 @@
-import type { ConsistencyView as Consistency, FindingView } from "../../mac-pool/inspection/rest/views.ts";
+import { useContext } from "preact/hooks";
+import type { FindingView, ConsistencyView as State } from "../../mac-pool/inspection/rest/views.ts";
 import { Empty } from "../parts/empty.tsx";
 import { MacLink } from "../parts/mac-link.tsx";
 import { OwnerLink } from "../parts/owner-link.tsx";
 import { Portion } from "../parts/portion.tsx";
 import { ProblemNotice } from "../parts/problem-notice.tsx";
+import { Remedy } from "../parts/remedy.tsx";
 import { Time } from "../parts/time.tsx";
+import { keyOfFinding } from "../problems/problem-list.ts";
+import { Consistency } from "../problems/use-problems.ts";
 import { linkTo } from "../route.ts";
 import { count } from "../text.ts";
-import { useQuery } from "../use-query.ts";
 
 export function ConsistencyView() {
-  const answer = useQuery<Consistency>("consistency");
-  const state = answer.value.value;
+  const answer = useContext(Consistency);
+  const state = answer?.value.value;
   return (
     <>
       <p class="lead">Claims and objects have to agree on who has which address. Each finding says what to do.</p>
-      <ProblemNotice problem={answer.problem} isStale={state !== undefined} />
+      {answer !== undefined && <ProblemNotice problem={answer.problem} isStale={state !== undefined} />}
       {state === undefined && <p class="quiet">Asking the pool.</p>}
       {state !== undefined && (
         <>
@@ -33,7 +36,7 @@ export function ConsistencyView() {
   );
 }
 
-export function FindingTable({ findings }: { readonly findings: readonly FindingView[] }) {
+function FindingTable({ findings }: { readonly findings: readonly FindingView[] }) {
   if (findings.length === 0) {
     return (
       <Empty title="Everything agrees.">
@@ -46,27 +49,32 @@ export function FindingTable({ findings }: { readonly findings: readonly Finding
   }
   return (
     <ul class="cards">
-      {findings.map(({ code, mac, pool, owner, since, message, advice }) => (
-        <li key={`${code}/${mac}/${pool}/${owner?.namespace}/${owner?.name}`} class="card warn">
-          <p class="when">
-            {since !== undefined && <Time at={since} />}
-            <span class="tag">{code}</span>
-          </p>
-          <h3>
-            {mac !== undefined && <MacLink mac={mac} />} {owner !== undefined && <OwnerLink owner={owner} />}
-            {pool !== undefined && <a href={linkTo("map", [pool])}>pool {pool}</a>}
-          </h3>
-          <p>{message}</p>
-          <p>
-            <strong>What to do:</strong> {advice}
-          </p>
-        </li>
+      {findings.map((finding) => (
+        <FindingCard key={keyOfFinding(finding)} finding={finding} />
       ))}
     </ul>
   );
 }
 
-function Health({ state }: { readonly state: Consistency }) {
+export function FindingCard({ finding, isBad = false }: { readonly finding: FindingView; readonly isBad?: boolean }) {
+  const { code, mac, pool, owner, since, message, advice } = finding;
+  return (
+    <li class={`card ${isBad ? "bad" : "warn"}`}>
+      <p class="when">
+        {since !== undefined && <Time at={since} />}
+        <span class="tag">{code}</span>
+      </p>
+      <h3>
+        {mac !== undefined && <MacLink mac={mac} />} {owner !== undefined && <OwnerLink owner={owner} />}
+        {pool !== undefined && <a href={linkTo("map", [pool])}>pool {pool}</a>}
+      </h3>
+      <p>{message}</p>
+      <Remedy text={advice} />
+    </li>
+  );
+}
+
+function Health({ state }: { readonly state: State }) {
   const { adoption, leader, replicas, caches } = state;
   return (
     <dl class="facts">

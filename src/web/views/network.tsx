@@ -17,16 +17,12 @@ import { useQuery } from "../use-query.ts";
 /** One network: how it is set, what is wrong, who uses it, and what happens to a VM of it on each node. */
 export function NetworkView() {
   const { args } = route.value;
-  const [namespace = "", name = ""] = args;
   const answer = useQuery<Network>(
     args.length === 2 ? `networks/${args.map(encodeURIComponent).join("/")}` : undefined,
   );
   const network = answer.value.value;
   return (
     <>
-      <h2>
-        {namespace}/{name}
-      </h2>
       <p>
         <a href={linkTo("networks")}>All networks</a> <CopyButton text={location.href} what="link" />
       </p>
@@ -36,9 +32,9 @@ export function NetworkView() {
         <>
           <Settings network={network} />
           <Findings network={network} />
-          <h3>Who uses it</h3>
+          <h2>Who uses it</h2>
           <Users network={network} />
-          <h3>Nodes</h3>
+          <h2>Nodes</h2>
           <NodesSummary network={network} />
           <Nodes network={network} />
         </>

@@ -1,53 +1,29 @@
+import { useContext } from "preact/hooks";
 import { fullnessOf } from "../../api/forecast-text.ts";
-import type { ConsistencyView, ListView, PoolView } from "../../mac-pool/inspection/rest/views.ts";
-import { collisionList, collisions, denialList, denials } from "../live-lists.ts";
+import type { ListView, PoolView } from "../../mac-pool/inspection/rest/views.ts";
+import { collisions, denials } from "../live-lists.ts";
 import { Empty } from "../parts/empty.tsx";
 import { ProblemNotice } from "../parts/problem-notice.tsx";
+import { ProblemCards } from "../problems/problem-cards.tsx";
+import { isRecent } from "../problems/problem-list.ts";
+import { UnknownProblems } from "../problems/problem-state.tsx";
+import { Consistency, useProblems } from "../problems/use-problems.ts";
 import { nowMs } from "../refresh-tick.ts";
 import { linkTo, type View } from "../route.ts";
 import { count, counted } from "../text.ts";
 import { useQuery } from "../use-query.ts";
-import { CollisionTable } from "./collisions.tsx";
-import { FindingTable } from "./consistency.tsx";
 import { PoolCard } from "./pool-card.tsx";
-import { RefusalTable } from "./refusals.tsx";
+import { NoProblem } from "./problems.tsx";
 
-const SHOWN = 6;
-const DAY_MS = 86_400_000;
+const SHOWN = 4;
 
-/** How full the pools are, what collides, what was refused and why: in one look. What is wrong comes first. */
+/** What is wrong, and how full the pools are, in one look. */
 export function OverviewView() {
   const pools = useQuery<ListView<PoolView>>("pools");
-  const consistency = useQuery<ConsistencyView>("consistency");
-  const found = consistency.value.value;
-  const isWrong = (collisions.value?.length ?? 0) > 0 || (found?.total ?? 0) > 0;
-  const problems = (
-    <div class="columns">
-      <section aria-labelledby="colliding">
-        <h2 id="colliding">Collisions</h2>
-        <ProblemNotice problem={collisionList.problem} isStale={collisions.value !== undefined} />
-        <CollisionTable collisions={collisions.value?.slice(0, SHOWN)} />
-        <More view="collisions" total={collisions.value?.length} what="collision" />
-      </section>
-      <section aria-labelledby="refused">
-        <h2 id="refused">Last refusals</h2>
-        <ProblemNotice problem={denialList.problem} isStale={denials.value !== undefined} />
-        <RefusalTable denials={denials.value?.slice(0, SHOWN)} isShort />
-        <More view="refusals" total={denials.value?.length} what="refusal" />
-      </section>
-      <section aria-labelledby="inconsistent">
-        <h2 id="inconsistent">Consistency</h2>
-        <ProblemNotice problem={consistency.problem} isStale={found !== undefined} />
-        {found === undefined && <p class="quiet">Asking the pool.</p>}
-        {found !== undefined && <FindingTable findings={found.findings.slice(0, SHOWN)} />}
-        <More view="consistency" total={found?.total} what="finding" />
-      </section>
-    </div>
-  );
   return (
     <>
-      <Figures pools={pools.value.value?.items} findings={found?.total} />
-      {isWrong && problems}
+      <Figures pools={pools.value.value?.items} />
+      <WorstProblems />
       <section aria-labelledby="pools">
         <h2 id="pools">Pools</h2>
         <ProblemNotice problem={pools.problem} isStale={pools.value.value !== undefined} />
@@ -64,20 +40,34 @@ export function OverviewView() {
           </Empty>
         )}
       </section>
-      {!isWrong && problems}
     </>
   );
 }
 
-interface FiguresProps {
-  readonly pools: readonly PoolView[] | undefined;
-  readonly findings: number | undefined;
+function WorstProblems() {
+  const problems = useProblems();
+  return (
+    <section aria-labelledby="problems">
+      <h2 id="problems">Problems</h2>
+      <UnknownProblems />
+      {problems === undefined && <p class="quiet">Asking the pool.</p>}
+      {problems?.length === 0 && <NoProblem />}
+      {problems !== undefined && <ProblemCards problems={problems.slice(0, SHOWN)} />}
+      {problems !== undefined && problems.length > SHOWN && (
+        <p>
+          <a href={linkTo("problems")}>All {counted(problems.length, "problem")}</a>
+        </p>
+      )}
+    </section>
+  );
 }
 
-function Figures({ pools, findings }: FiguresProps) {
+function Figures({ pools }: { readonly pools: readonly PoolView[] | undefined }) {
+  const findings = useContext(Consistency)?.value.value?.total;
   const sum = (key: "free" | "used"): number | undefined => pools?.reduce((total, pool) => total + pool[key], 0);
-  const recent = denials.value?.filter(({ at }) => nowMs.value - Date.parse(at) < DAY_MS);
-  const refused = recent?.reduce((total, { count: times }) => total + times, 0);
+  const refused = denials.value
+    ?.filter((denial) => isRecent(denial, nowMs.value))
+    .reduce((total, { count: times }) => total + times, 0);
   return (
     <ul class="figures">
       <Figure view="map" title="free" value={sum("free")} />
@@ -105,22 +95,5 @@ function Figure({ view, title, value, isBad = false }: FigureProps) {
         <strong>{value === undefined ? "–" : count(value)}</strong> {title}
       </a>
     </li>
-  );
-}
-
-function More({
-  view,
-  total = 0,
-  what,
-}: {
-  readonly view: View;
-  readonly total?: number | undefined;
-  readonly what: string;
-}) {
-  if (total <= SHOWN) return null;
-  return (
-    <p>
-      <a href={linkTo(view)}>All {counted(total, what)}</a>
-    </p>
   );
 }

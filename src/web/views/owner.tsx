@@ -18,13 +18,10 @@ export function OwnerView() {
   const { args } = route.value;
   const path = `owners/${args.map(encodeURIComponent).join("/")}`;
   const answer = useQuery<OwnerHistoryView>(args.length === 3 ? path : undefined);
-  const [kind = "", namespace = "", name = ""] = args;
+  const [, , name = ""] = args;
   const owner = answer.value.value;
   return (
     <>
-      <h2>
-        {kind} {namespace}/{name}
-      </h2>
       <p>
         <a href={linkTo("addresses", [], { search: name })}>Search addresses of this name</a>{" "}
         <CopyButton text={location.href} what="link" />

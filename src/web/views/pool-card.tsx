@@ -1,13 +1,12 @@
+import { rateText, secondsInWords, whenFullText } from "../../api/forecast-text.ts";
 import { describeStations } from "../../api/host-interfaces.ts";
 import type { PoolView } from "../../mac-pool/inspection/rest/views.ts";
 import { Fact } from "../parts/fact.tsx";
-import { UsageBar } from "../parts/usage-bar.tsx";
+import { levelOf, UsageBar, UsageNumbers } from "../parts/usage-bar.tsx";
 import { linkTo } from "../route.ts";
-import { count, counted, duration, fullness } from "../text.ts";
+import { counted, fullness } from "../text.ts";
 
-/** A few minutes say nothing about a day. */
-const LEAST_WINDOW_SECONDS = 3_600;
-
+/** One line while all is well. Its reader opens the rest. */
 export function PoolCard({ pool }: { readonly pool: PoolView }) {
   const {
     name,
@@ -22,11 +21,19 @@ export function PoolCard({ pool }: { readonly pool: PoolView }) {
     problem,
     hostConflicts = 0,
   } = pool;
+  const level = levelOf(pool);
+  const isHealthy =
+    level === "" &&
+    problem === undefined &&
+    hostConflicts === 0 &&
+    ranges.every(({ stations }) => stations === undefined);
   return (
-    <article class="pool">
-      <h3>
-        <a href={linkTo("map", [name])}>{name}</a>
-      </h3>
+    <details class={`pool ${level}`} open={!isHealthy}>
+      <summary>
+        <h3>{name}</h3>
+        <UsageBar counts={pool} label={`Pool ${name}`} />
+        <span class="when-full">{whenFullText(pool)}</span>
+      </summary>
       {problem !== undefined && (
         <p role="alert" class="notice bad">
           {problem}
@@ -39,22 +46,21 @@ export function PoolCard({ pool }: { readonly pool: PoolView }) {
             <a class="mac" href={linkTo("map", [name], { from: range.first, to: range.last })}>
               {range.first} <span class="dash">–</span> {range.last}
             </a>
-            <UsageBar counts={range} label={label} />
+            {ranges.length > 1 && <UsageBar counts={range} label={label} />}
+            <UsageNumbers counts={range} />
             {range.stations !== undefined && <p class="notice">{describeStations(range.stations)}</p>}
           </div>
         );
       })}
-      <p class="forecast">{fullness(daysToFull)}</p>
+      <p class="forecast">
+        {fullness(daysToFull)} <a href={linkTo("map", [name])}>Map of {name}</a>
+      </p>
       <dl class="facts">
         <Fact name="Serves">{serves}</Fact>
-        <Fact name="Rate">
-          {rate.windowSeconds < LEAST_WINDOW_SECONDS
-            ? "known after a replica has run for an hour"
-            : `${count(Math.round(rate.allocationsPerDay))} given out and ${count(Math.round(rate.releasesPerDay))} released a day, measured over ${duration(rate.windowSeconds)}`}
-        </Fact>
+        <Fact name="A day">{rateText(rate)}</Fact>
         <Fact name="Same address twice">{policyInWords(conflictPolicy, conflictScope)}</Fact>
         <Fact name="Addresses by hand">{`${EXPLICIT[explicitAddresses]} (${explicitAddresses})`}</Fact>
-        <Fact name="Quarantine">{duration(pool.quarantineSeconds)} after release</Fact>
+        <Fact name="Quarantine">{secondsInWords(pool.quarantineSeconds)} after release</Fact>
         {hostConflicts > 0 && (
           <Fact name="Of an object and of a node">
             <a href={linkTo("consistency")}>{counted(hostConflicts, "address", "addresses")}</a>
@@ -69,7 +75,7 @@ export function PoolCard({ pool }: { readonly pool: PoolView }) {
         )}
         {exclusions.length > 0 && <Fact name="Never given out">{exclusions.join(", ")}</Fact>}
       </dl>
-    </article>
+    </details>
   );
 }
 

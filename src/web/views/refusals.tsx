@@ -61,13 +61,7 @@ function rowOf(denial: DenialView): string[] {
   return [at, String(times), code, kind, namespace, name, nic, mac, String(dryRun), replica, message];
 }
 
-interface Props {
-  readonly denials: readonly DenialView[] | undefined;
-  /** Without an explanation of each: for the overview. */
-  readonly isShort?: boolean;
-}
-
-export function RefusalTable({ denials: shown, isShort = false }: Props) {
+function RefusalTable({ denials: shown }: { readonly denials: readonly DenialView[] | undefined }) {
   if (shown === undefined) return <p class="quiet">Asking the pool.</p>;
   if (shown.length === 0) {
     return (
@@ -99,16 +93,14 @@ export function RefusalTable({ denials: shown, isShort = false }: Props) {
             )}
           </h3>
           <p>{denial.message}</p>
-          {!isShort && (
-            <p class="quiet">
-              {denial.code}, replica {denial.replica}
-              {denial.count > 1 && (
-                <>
-                  , first <Time at={denial.first} />
-                </>
-              )}
-            </p>
-          )}
+          <p class="quiet">
+            {denial.code}, replica {denial.replica}
+            {denial.count > 1 && (
+              <>
+                , first <Time at={denial.first} />
+              </>
+            )}
+          </p>
         </li>
       ))}
     </ul>

@@ -1,9 +1,13 @@
 import { useSignal } from "@preact/signals";
+import { useEffect } from "preact/hooks";
 import { signIn, token } from "../session.ts";
 
 export function SignIn() {
   const given = useSignal("");
   const limitedTo = useSignal("");
+  useEffect(() => {
+    document.title = "Sign in · MAC pool";
+  }, []);
   const submit = (event: Event): void => {
     event.preventDefault();
     signIn(given.value.trim().replace(/^Bearer /i, ""), limitedTo.value.trim());

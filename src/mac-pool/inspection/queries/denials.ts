@@ -108,7 +108,7 @@ export class DenialLog {
     const party = objectOfRequest(kind, request);
     const namespace = shortText(party.namespace, MAX_NAMESPACE_CHARS);
     const shown = shortText(party.name ?? `${party.generateName ?? ""}*`, MAX_NAME_CHARS);
-    const { code, about, naming, message, withoutNodes } = refusal;
+    const { code, about, pool, naming, message, withoutNodes } = refusal;
     const nic = about?.interface === undefined ? undefined : shortText(about.interface, MAX_NAME_CHARS);
     const own = this.#kept.get(namespace) ?? new Map<string, Kept>();
     this.#kept.set(namespace, own);
@@ -133,6 +133,7 @@ export class DenialLog {
         name: shown,
         ...(nic === undefined ? {} : { interface: nic }),
         ...(about?.mac === undefined ? {} : { mac: formatMac(about.mac) }),
+        ...(pool === undefined ? {} : { pool }),
         dryRun: request.dryRun,
         replica: this.#replica,
       },

@@ -210,6 +210,7 @@ export const denialViewSchema = z
     name: z.string().describe("Name of the object, or its generateName followed by *."),
     interface: z.string().exactOptional(),
     mac: mac.exactOptional(),
+    pool: z.string().exactOptional().describe("The MACPool that refused it, where the message names one."),
     message: z.string().describe("What the author of the object was told."),
     dryRun: z.boolean(),
     replica: z.string().describe("The replica that refused it."),

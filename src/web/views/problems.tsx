@@ -1,0 +1,44 @@
+import { useContext } from "preact/hooks";
+import { Empty } from "../parts/empty.tsx";
+import { Portion } from "../parts/portion.tsx";
+import { ProblemCards } from "../problems/problem-cards.tsx";
+import { UnknownProblems } from "../problems/problem-state.tsx";
+import { Consistency, useProblems } from "../problems/use-problems.ts";
+import { linkTo } from "../route.ts";
+import { count } from "../text.ts";
+
+/** Everything that is wrong, the worst first. */
+export function ProblemsView() {
+  const problems = useProblems();
+  const { findings = [], total = 0 } = useContext(Consistency)?.value.value ?? {};
+  return (
+    <>
+      <p class="lead">
+        What is wrong now, the worst first. Refusals for one reason are one entry, of the last 24 hours. In full:{" "}
+        <a href={linkTo("collisions")}>collisions</a>, <a href={linkTo("refusals")}>refusals</a>,{" "}
+        <a href={linkTo("consistency")}>consistency and state of the pool</a>.
+      </p>
+      <UnknownProblems />
+      {problems?.length === 0 && <NoProblem />}
+      <Portion items={problems}>
+        {(first) => (first === undefined ? <p class="quiet">Asking the pool.</p> : <ProblemCards problems={first} />)}
+      </Portion>
+      {total > findings.length && (
+        <p class="quiet">
+          The pool tells the first {count(findings.length)} of {count(total)} findings.
+        </p>
+      )}
+    </>
+  );
+}
+
+export function NoProblem() {
+  return (
+    <Empty title="No problem is known.">
+      <p>
+        Nothing collides, no pool is full, nothing was refused in the last 24 hours, and claims and objects agree, as
+        far as you may see and the replicas remember.
+      </p>
+    </Empty>
+  );
+}
