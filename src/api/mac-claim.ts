@@ -181,6 +181,18 @@ export function isNamesake(a: Named, b: Named): boolean {
   return a === b || (a.name !== undefined && a.name === b.name && a.kind === b.kind && a.namespace === b.namespace);
 }
 
+/** How an owner came to the address. The pool chose it for the first one; every other one names it itself. */
+export function originFor({ spec, status }: MACClaim, owner: ClaimOwner): ClaimOrigin {
+  const first = status?.owners[0];
+  return spec.origin !== "automatic" || first === undefined || isNamesake(first, owner) ? spec.origin : "explicit";
+}
+
+/** Since when an address has a second owner, by the time of each owner; undefined where that is not known. */
+export function sharedSince(owners: readonly { readonly since?: string }[]): string | undefined {
+  const times = owners.map(({ since }) => since);
+  return times.includes(undefined) ? undefined : times.sort()[1];
+}
+
 /** Value of status.owner: `VirtualMachine/default/web`, `... +1` with a second owner, `-` with none. */
 export function describeOwners(owners: readonly ClaimOwner[]): string {
   const [first, ...others] = distinctOwners(owners);

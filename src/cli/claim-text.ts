@@ -44,7 +44,7 @@ export function describeClaim(claim: KnownClaim, terminal: Terminal, nowMs: numb
     const text = `${mac} is in quarantine until ${localTime(until)}, for ${spanInWords(until - nowMs)} more. It has no owner.`;
     const said = saidText(mac, claim.sayingPods, terminal);
     return (
-      wrapped(terminal, text, 0) + formatFields([["origin", origin(claim)]]) + said + hostText(claim, terminal, "")
+      wrapped(terminal, text, 0) + formatFields([["origin", originText(claim)]]) + said + hostText(claim, terminal, "")
     );
   }
   const verb = VERBS[claim.phase];
@@ -103,7 +103,7 @@ function ownerFields(claim: KnownClaim, owner: KnownOwner, nowMs: number): [stri
   return [
     ...several,
     ["interface", owner.interface + networkText(owner)],
-    ["origin", origin(claim)],
+    ["origin", originText(claim, owner)],
     ["since", `${localTime(sinceMs)} (${spanInWords(nowMs - sinceMs)})`],
     ["running on", placeText(owner)],
   ];
@@ -119,10 +119,13 @@ function networkText({ network, domains = [] }: KnownOwner): string {
   return network === undefined ? "" : ` (${[network, ...domains].join(", ")})`;
 }
 
-function origin({ origin, pool, range }: KnownClaim): string {
+/** Of the owner, or of the claim. */
+function originText(claim: KnownClaim, { origin = claim.origin }: Partial<KnownOwner> = {}): string {
+  const { pool, range, rangePool, inRange } = claim;
   if (pool === undefined) return `${origin}, in no pool`;
-  const from = { automatic: "automatic, from", explicit: "explicit, in", observed: "observed, in" }[origin];
-  return `${from} pool ${pool} (${range ?? "outside its ranges"})`;
+  if (rangePool !== undefined) return `${origin}, of pool ${pool}, in a range of pool ${rangePool} (${range})`;
+  if (inRange && range === undefined) return `${origin}, of pool ${pool}, in a range of another pool`;
+  return `${origin}, ${origin === "automatic" ? "from" : "in"} pool ${pool} (${range ?? "outside its ranges"})`;
 }
 
 interface Row {
@@ -143,7 +146,7 @@ export function formatClaims(
   const namespaces: Column<Row>[] = [{ header: "NAMESPACE", cell: ({ owner }) => owner?.namespace ?? "", cut: true }];
   const more: Column<Row>[] = [
     { header: "NETWORK", cell: ({ owner }) => owner?.network ?? "" },
-    { header: "ORIGIN", cell: ({ claim }) => claim.origin },
+    { header: "ORIGIN", cell: ({ claim, owner }) => owner?.origin ?? claim.origin },
     { header: "NODE", cell: ({ owner }) => owner?.node ?? "" },
     { header: "UNTIL", cell: ({ claim }) => claim.until ?? claim.deadline ?? "" },
   ];

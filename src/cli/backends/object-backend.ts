@@ -5,7 +5,7 @@ import {
   type HostInterface,
 } from "../../api/host-interfaces.ts";
 import { type Mac, parseMac } from "../../api/mac.ts";
-import { type ClaimOwner, isNamesake, type MACClaim } from "../../api/mac-claim.ts";
+import { type ClaimOwner, isNamesake, type MACClaim, originFor } from "../../api/mac-claim.ts";
 import type { MACPool } from "../../api/mac-pool.ts";
 import type {
   CollisionView,
@@ -15,13 +15,21 @@ import type {
   PoolView,
   WatchEventView,
 } from "../../mac-pool/inspection/rest/views.ts";
-import type { Segments } from "../../mac-pool/pools/segments.ts";
 import { CliError } from "../faults.ts";
 import { KnownClaims } from "./known-claims.ts";
 import { collisionsOf } from "./object-collisions.ts";
 import { countedFindings, findingOf, findingsOf, stationFindings } from "./object-findings.ts";
 import { placed, placeView } from "./object-places.ts";
-import { claimView, mapView, ownersOf, phaseOf, poolView, segmentsOf } from "./object-views.ts";
+import {
+  claimView,
+  mapView,
+  type NamedSegments,
+  namedSegments,
+  ownersOf,
+  phaseOf,
+  poolView,
+  segmentsOf,
+} from "./object-views.ts";
 import { plain } from "./plain-text.ts";
 import {
   type Finding,
@@ -76,8 +84,8 @@ export class ObjectBackend implements PoolBackend {
     const wanted = claims.filter(
       (claim) => namespace === undefined || ownersOf(claim).some((owner) => owner.namespace === namespace),
     );
-    const segments = pools.map(segmentsOf);
-    return wanted.map((claim) => viewOf(claim, segments));
+    const named = pools.map(namedSegments);
+    return wanted.map((claim) => viewOf(claim, named));
   }
 
   async claim(mac: Mac): Promise<KnownClaim | undefined> {
@@ -88,7 +96,7 @@ export class ObjectBackend implements PoolBackend {
       this.#objects.hosts(),
       placed(this.#objects, ownersOf(claim)),
     ]);
-    return plain({ ...viewOf(claim, pools.map(segmentsOf)), owners, ...hostAddressAt(mac, hosts) });
+    return plain({ ...viewOf(claim, pools.map(namedSegments)), owners, ...hostAddressAt(mac, hosts) });
   }
 
   async unclaimed(mac: Mac): Promise<UnclaimedAddress> {
@@ -126,7 +134,7 @@ export class ObjectBackend implements PoolBackend {
         mac: claim.spec.mac,
         claim: claim.metadata.name ?? "",
         phase: phaseOf(claim),
-        origin: claim.spec.origin,
+        origin: originFor(claim, owner),
         ...(owner.network === undefined ? {} : { network: owner.network }),
         since: owner.since,
         ...hostAddressAt(parseMac(claim.spec.mac), hosts),
@@ -196,7 +204,7 @@ export class ObjectBackend implements PoolBackend {
   }
 
   async *watch(namespace: string | undefined, signal: AbortSignal): AsyncGenerator<WatchEventView<ListedClaim>> {
-    const pools = (await this.#objects.pools()).map(segmentsOf);
+    const pools = (await this.#objects.pools()).map(namedSegments);
     const known = new KnownClaims();
     const isWanted = (claim: MACClaim): boolean =>
       namespace === undefined || ownersOf(claim).some((owner) => owner.namespace === namespace);
@@ -239,14 +247,15 @@ function hostAddressAt(mac: Mac | undefined, hosts: Hosts | undefined): Pick<Kno
   return found === undefined ? {} : { hostAddress: describeHosts(found) };
 }
 
-function viewOf(claim: MACClaim, pools: readonly Segments[]): ListedClaim {
+function viewOf(claim: MACClaim, pools: readonly NamedSegments[]): ListedClaim {
   return plain(claimView(claim, pools, ownersOf(claim)));
 }
 
-function allocation({ spec }: MACClaim, owner: ClaimOwner): HistoryEntryView {
-  const from = spec.pool === undefined ? "" : `, pool ${spec.pool}`;
-  const message = `${spec.mac} for interface "${owner.interface}" (${spec.origin}${from})`;
-  return { at: owner.since, what: "allocated", mac: spec.mac, interface: owner.interface, message };
+function allocation(claim: MACClaim, owner: ClaimOwner): HistoryEntryView {
+  const from = claim.spec.pool === undefined ? "" : `, pool ${claim.spec.pool}`;
+  const { mac } = claim.spec;
+  const message = `${mac} for interface "${owner.interface}" (${originFor(claim, owner)}${from})`;
+  return { at: owner.since, what: "allocated", mac, interface: owner.interface, message };
 }
 
 function noPool(name: string, pools: readonly MACPool[]): string {

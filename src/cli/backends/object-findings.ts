@@ -1,5 +1,6 @@
 import { describeStations, HOST_CONFLICT_ADVICE, MANY_STATIONS, STATIONS_ADVICE } from "../../api/host-interfaces.ts";
 import { type Mac, parseMac } from "../../api/mac.ts";
+import { sharedSince } from "../../api/mac-claim.ts";
 import { describeSeenElsewhere, SEEN_ELSEWHERE_ADVICE } from "../../api/seen-elsewhere.ts";
 import type { CollisionView, PoolView } from "../../mac-pool/inspection/rest/views.ts";
 import { SHARED_ADVICE } from "./object-collisions.ts";
@@ -12,7 +13,9 @@ const NO_MAC = 0 as Mac;
 /** Of an address with several owners, and of one that a station outside the cluster uses too. */
 export function findingsOf({ mac, parties, stations = [] }: CollisionView): Finding[] {
   const names = parties.map(({ kind, namespace, name }) => `${kind} ${namespace}/${name}`).join(" and ");
-  const shared: Finding = { code: "SHARED_ADDRESS", mac, message: `${names} have one address.`, advice: SHARED_ADVICE };
+  const since = sharedSince(parties);
+  const message = `${names} have one address.`;
+  const shared: Finding = { code: "SHARED_ADDRESS", mac, ...(since && { since }), message, advice: SHARED_ADVICE };
   const elsewhere = stations.slice(0, 1).map(({ node, ...station }): Finding => {
     const party = parties.find((one) => one.node === node) ?? parties[0];
     const owner = party && { kind: party.kind, namespace: party.namespace, name: party.name };

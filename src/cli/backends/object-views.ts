@@ -1,6 +1,6 @@
 import { stationsOfRange } from "../../api/host-interfaces.ts";
 import { formatMac, type Mac, parseMac } from "../../api/mac.ts";
-import type { ClaimOwner, MACClaim } from "../../api/mac-claim.ts";
+import { type ClaimOwner, type MACClaim, originFor } from "../../api/mac-claim.ts";
 import {
   DEFAULT_CONFLICT_POLICY,
   DEFAULT_EXPLICIT_ADDRESSES,
@@ -121,11 +121,22 @@ function keptMacs(kept: KeptBack | undefined): readonly { readonly mac: Mac; rea
   return [...[...kept.own].map((mac) => ({ mac, isStation: false })), ...stations];
 }
 
-export function claimView(claim: MACClaim, pools: readonly Segments[], owners: readonly OwnerView[]): ListedClaim {
+/** The ranges of a pool. */
+export interface NamedSegments {
+  readonly name: string;
+  readonly segments: Segments;
+}
+
+export function namedSegments(pool: MACPool): NamedSegments {
+  return { name: pool.metadata.name ?? "", segments: segmentsOf(pool) };
+}
+
+export function claimView(claim: MACClaim, pools: readonly NamedSegments[], owners: readonly OwnerView[]): ListedClaim {
   const { metadata, spec, status } = claim;
   const mac = parseMac(spec.mac);
   const phase = phaseOf(claim);
-  const range = mac === undefined ? undefined : pools.find((one) => one.has(mac))?.spanOf(mac);
+  const pool = mac === undefined ? undefined : pools.find(({ segments }) => segments.has(mac));
+  const range = mac === undefined ? undefined : pool?.segments.spanOf(mac);
   return {
     name: metadata.name ?? "",
     mac: spec.mac,
@@ -136,6 +147,7 @@ export function claimView(claim: MACClaim, pools: readonly Segments[], owners: r
     elsewhere: 0,
     inRange: range !== undefined,
     ...(range === undefined ? {} : { range: formatRange(range) }),
+    ...(pool === undefined || pool.name === spec.pool ? {} : { rangePool: pool.name }),
     ...(metadata.creationTimestamp === undefined ? {} : { created: metadata.creationTimestamp }),
     ...(phase === "Quarantined" && status?.until !== undefined ? { until: status.until } : {}),
     ...(metadata.resourceVersion === undefined ? {} : { revision: metadata.resourceVersion }),
@@ -147,8 +159,12 @@ export function phaseOf({ status }: MACClaim): KnownPhase {
   return status?.phase === "Quarantined" ? "Quarantined" : "Allocated";
 }
 
-export function ownersOf(claim: MACClaim): readonly ClaimOwner[] {
-  return claim.status?.owners ?? [];
+/** `origin`: where it is not that of the claim. */
+export function ownersOf(claim: MACClaim): readonly (ClaimOwner & Pick<OwnerView, "origin">)[] {
+  return (claim.status?.owners ?? []).map((owner) => {
+    const origin = originFor(claim, owner);
+    return origin === claim.spec.origin ? owner : { ...owner, origin };
+  });
 }
 
 function isIn(segments: Segments, text: string): boolean {

@@ -73,7 +73,9 @@ function describe(owner: KnownHistory, way: readonly Way[], terminal: Terminal, 
   const events = owner.history.filter((entry) => entry !== refusal);
   const state = stateOf(who, owner);
   return [
-    refusal === undefined ? state : `${refused(who, refusal, terminal, nowMs)}${exists === false ? "" : `\n${state}`}`,
+    refusal === undefined
+      ? state
+      : `${refused(owner, refusal, terminal, nowMs)}${exists === false ? "" : `\n${state}`}`,
     ...way.map((one) => describeWay(one, terminal)),
     ...(interfaces.length === 0 ? [] : [interfaceTable(interfaces, terminal)]),
     ...hostTexts(notToldBy(way, interfaces), terminal),
@@ -111,14 +113,15 @@ function hostTexts(interfaces: readonly KnownInterface[], terminal: Terminal): r
 }
 
 function refused(
-  who: string,
-  { at, code = "", mac, message }: HistoryEntryView,
+  owner: KnownHistory,
+  { at, code = "", mac, message, object = owner }: HistoryEntryView,
   terminal: Terminal,
   nowMs: number,
 ): string {
   const isHeld = mac !== undefined && HELD_BY_OTHERS.includes(code);
   const holder = isHeld ? [`kubectl macpool find ${mac} shows the holder`] : [];
   const todo = [...holder, ...adviceFor(code, mac !== undefined || code === "MACPOOL_INVALID_MAC")];
+  const who = `${object.kind} ${owner.namespace}/${object.name}`;
   const head = `${who} was ${painted(terminal, "red", "refused")} ${spanInWords(nowMs - Date.parse(at))} ago:\n`;
   const can = todo.length === 0 ? "" : `What you can do\n${todo.map((text) => `  - ${text}\n`).join("")}`;
   return `${head}${wrapped(terminal, message, 2)}${can}`;
@@ -154,7 +157,8 @@ function describeWay({ interface: name, steps }: Way, terminal: Terminal): strin
 
 function history(entries: readonly HistoryEntryView[], terminal: Terminal): string {
   return entries
-    .map(({ at, what, message }) => {
+    .map(({ at, what, message: said, object }) => {
+      const message = object === undefined ? said : `${object.kind} ${object.name}: ${said}`;
       const event = what === "refused" ? painted(terminal, "red", what) : what;
       const time = localTime(Date.parse(at));
       const head = { text: `  ${time}  ${event}`, width: time.length + what.length + 4 };

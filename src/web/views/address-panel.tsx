@@ -56,6 +56,7 @@ function Details({ claim }: { readonly claim: ClaimView }) {
     origin,
     pool,
     range,
+    rangePool,
     inRange,
     created,
     deadline,
@@ -98,7 +99,12 @@ function Details({ claim }: { readonly claim: ClaimView }) {
           <dt>Pool</dt>
           <dd>
             {pool === undefined ? "none" : <a href={linkTo("map", [pool])}>{pool}</a>}
-            {range !== undefined && <div class="mac quiet">{range.replace("-", " – ")}</div>}
+            {range !== undefined && (
+              <div class="mac quiet">
+                {rangePool !== undefined && `in the range of pool ${rangePool}: `}
+                {range.replace("-", " – ")}
+              </div>
+            )}
           </dd>
         </div>
         {created !== undefined && (
@@ -131,7 +137,7 @@ function Details({ claim }: { readonly claim: ClaimView }) {
 }
 
 function Owner({ owner }: { readonly owner: OwnerView }) {
-  const { kind, namespace, name, interface: nic, network, node, pod, notRunningYet, since } = owner;
+  const { kind, namespace, name, interface: nic, network, node, pod, notRunningYet, since, origin } = owner;
   const path = name === undefined ? undefined : `owners/${[kind, namespace, name].map(encodeURIComponent).join("/")}`;
   const seen = useQuery<OwnerHistoryView>(path).value.value;
   return (
@@ -140,7 +146,7 @@ function Owner({ owner }: { readonly owner: OwnerView }) {
         <OwnerLink owner={owner} />
       </h3>
       <p>
-        It got the address <Time at={since} /> for interface {nic}
+        It {origin === "explicit" ? "asked for the address" : "got the address"} <Time at={since} /> for interface {nic}
         {network !== undefined && ` on network ${network}`}.{" "}
         {node === undefined
           ? "It does not run."

@@ -99,11 +99,14 @@ export function HistoryList({ history, partial }: HistoryProps) {
         </Empty>
       )}
       <ol class="history">
-        {history.map(({ at, what, mac, interface: nic, message }) => (
+        {history.map(({ at, what, mac, interface: nic, message, object }) => (
           <li key={`${at}/${what}/${mac}/${nic}/${message}`} class={what}>
             <Time at={at} /> <strong>{what}</strong> {nic !== undefined && <span>{nic} </span>}
             {mac !== undefined && <MacLink mac={mac} />}
-            <p>{message}</p>
+            <p>
+              {object !== undefined && `${object.kind} ${object.name}: `}
+              {message}
+            </p>
           </li>
         ))}
       </ol>

@@ -12,7 +12,7 @@ import { describeOwners, SOMEBODY } from "../../claims/named-text.ts";
 import { describeObject, type InterfaceOwner } from "../../claims/owner.ts";
 import type { CheckView } from "../rest/views.ts";
 import type { Catalog } from "./catalog.ts";
-import { type ClaimQueries, rangeOf } from "./claims.ts";
+import { type ClaimQueries, rangeAt } from "./claims.ts";
 import { sayingPods } from "./collisions.ts";
 import { namespaceView } from "./namespaces.ts";
 import { hostAddressIn, type Scope, seen, sees } from "./scope.ts";
@@ -49,7 +49,7 @@ export function checkAddress(
     mac: formatMac(mac),
     namespace,
     ...(served?.pool === undefined ? {} : { pool: served.pool }),
-    inRange: rangeOf(mac, caches) !== undefined,
+    inRange: rangeAt(mac, caches) !== undefined,
     holders: visible.map((owner) => claims.ownerView(owner)),
     elsewhere,
     ...sayingPods(mac, catalog, scope),

@@ -1,5 +1,5 @@
 import { type Mac, macOfClaimName } from "../../../api/mac.ts";
-import type { ClaimOwner, MACClaim, ShownPhase } from "../../../api/mac-claim.ts";
+import { type ClaimOwner, type MACClaim, originFor, type ShownPhase } from "../../../api/mac-claim.ts";
 import { formatRange } from "../../../api/mac-range.ts";
 import { isStartingPhase } from "../../../api/phase.ts";
 import type { KubeObject } from "../../../kube/client/resource.ts";
@@ -102,7 +102,7 @@ export class ClaimQueries {
     const status = statusOf(claim);
     const name = claim.metadata.name ?? "";
     const { creationTimestamp, resourceVersion } = claim.metadata;
-    const range = rangeOf(macOfClaimName(name), this.#caches);
+    const found = rangeAt(macOfClaimName(name), this.#caches);
     const { visible, elsewhere } = seen(scope, status.owners);
     return {
       name,
@@ -110,15 +110,20 @@ export class ClaimQueries {
       ...(claim.spec.pool === undefined ? {} : { pool: claim.spec.pool }),
       origin: claim.spec.origin,
       phase,
-      owners: visible.map((owner) => this.ownerView(owner)),
+      owners: visible.map((owner) => this.#ownerOf(claim, owner)),
       elsewhere,
-      inRange: range !== undefined,
-      ...(range === undefined ? {} : { range }),
+      inRange: found !== undefined,
+      ...rangeView(found, claim, scope),
       ...(creationTimestamp === undefined ? {} : { created: creationTimestamp }),
       ...(phase === "Pending" ? { deadline: deadlineOf(claim, this.#caches) } : {}),
       ...(phase === "Quarantined" && status.until !== undefined ? { until: status.until } : {}),
       ...(resourceVersion === undefined ? {} : { revision: resourceVersion }),
     };
+  }
+
+  #ownerOf(claim: MACClaim, owner: ClaimOwner): OwnerView {
+    const origin = originFor(claim, owner);
+    return { ...this.ownerView(owner), ...(origin === claim.spec.origin ? {} : { origin }) };
   }
 
   ownerView(owner: ClaimOwner): OwnerView {
@@ -155,10 +160,27 @@ export function deadlineOf(claim: MACClaim, { index }: Pick<Caches, "index">): s
   return new Date(sinceMs + index.pendingMs).toISOString();
 }
 
-/** The range of a pool that has the address, as first-last. */
-export function rangeOf(mac: Mac | undefined, { index }: Pick<Caches, "index">): string | undefined {
+interface RangeOfPool {
+  readonly pool: string;
+  /** As first-last. */
+  readonly range: string;
+}
+
+/** The range that has the address, and its pool. */
+export function rangeAt(mac: Mac | undefined, { index }: Pick<Caches, "index">): RangeOfPool | undefined {
   if (mac === undefined) return undefined;
   const pool = index.pools().find((each) => each.has(mac));
   const range = pool?.settings.segments.spanOf(mac);
-  return range && formatRange(range);
+  return range && pool && { pool: pool.name, range: formatRange(range) };
+}
+
+/** Pools are of the whole cluster: who sees one namespace is not told of the range of another one. */
+function rangeView(
+  found: RangeOfPool | undefined,
+  { spec }: MACClaim,
+  scope: Scope,
+): Pick<ClaimView, "range" | "rangePool"> {
+  if (found === undefined) return {};
+  if (found.pool === spec.pool) return { range: found.range };
+  return scope.namespace === undefined ? { range: found.range, rangePool: found.pool } : {};
 }

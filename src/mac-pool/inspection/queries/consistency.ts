@@ -7,7 +7,7 @@ import {
   STATIONS_ADVICE,
 } from "../../../api/host-interfaces.ts";
 import { formatMac, type Mac, parseMac } from "../../../api/mac.ts";
-import type { MACClaim } from "../../../api/mac-claim.ts";
+import { type MACClaim, sharedSince } from "../../../api/mac-claim.ts";
 import { formatRange } from "../../../api/mac-range.ts";
 import { describeSeenElsewhere, SEEN_ELSEWHERE_ADVICE } from "../../../api/seen-elsewhere.ts";
 import type { KubeObject } from "../../../kube/client/resource.ts";
@@ -141,8 +141,7 @@ export class ConsistencyQuery {
 
   #ofClaim(claim: MACClaim, mac: Mac, scope: Scope, nowMs: number): FindingView | undefined {
     const status = statusOf(claim);
-    const { creationTimestamp: since } = claim.metadata;
-    const at = { mac: claim.spec.mac, ...(since === undefined ? {} : { since }) };
+    const at = { mac: claim.spec.mac };
     const dueMs = (text: string | undefined): number => nowMs - (Date.parse(text ?? "") || nowMs);
     if (status.phase === "Quarantined") {
       if (dueMs(status.until) < OVERDUE_MS + quarantineOf(this.#caches.index, claim, mac)) return undefined;
@@ -170,7 +169,7 @@ export class ConsistencyQuery {
     const meeting = meetingOwners(status.owners, this.#caches.networks.cached);
     if (meeting.length < 2) return undefined;
     const message = `${meeting.length} objects have ${at.mac}.`;
-    return { ...at, ...owner, code: "SHARED_ADDRESS", message, advice: GIVE_ANOTHER };
+    return { ...at, ...owner, ...sinceOf(sharedSince(meeting)), code: "SHARED_ADDRESS", message, advice: GIVE_ANOTHER };
   }
 
   #hostConflict(mac: Mac, scope: Scope): FindingView | undefined {
@@ -251,7 +250,8 @@ export class ConsistencyQuery {
 function collides({ mac, parties, elsewhere }: CollisionView): FindingView {
   const [first] = parties;
   const message = `${parties.length + elsewhere} running objects have ${mac}.`;
-  return { code: "SHARED_ADDRESS", mac, ...namedOwner(first), message, advice: GIVE_ANOTHER };
+  const since = elsewhere === 0 ? sinceOf(sharedSince(parties)) : {};
+  return { code: "SHARED_ADDRESS", mac, ...namedOwner(first), ...since, message, advice: GIVE_ANOTHER };
 }
 
 function leftBehind(pod: KubeObject, scope: Scope): FindingView[] {

@@ -1,5 +1,5 @@
 import { claimName, formatMac, type Mac, parseMac } from "../../../api/mac.ts";
-import { type ClaimOwner, isNamesake, type MACClaim, type OwnerKind } from "../../../api/mac-claim.ts";
+import { type ClaimOwner, isNamesake, type MACClaim, type OwnerKind, originFor } from "../../../api/mac-claim.ts";
 import type { KubeObject } from "../../../kube/client/resource.ts";
 import type { Clock } from "../../../kube/clock.ts";
 import { statusOf } from "../../claims/claim.ts";
@@ -43,9 +43,12 @@ export async function ownerHistory(
   const object = informer.get(`${namespace}/${name}`);
   const held = heldBy(ref, catalog);
   const { items, partial = [] } = await denials.merged({ namespace }, scope);
-  const refusals = items.filter((denial) => isAbout(denial, ref));
   const events = history.of(`${kind}/${namespace}/${name}`);
-  if (object === undefined && held.length + refusals.length + events.length === 0) return undefined;
+  const isKnown = object !== undefined || held.length + events.length > 0;
+  // Where nobody knows the VM, a VMI of its name is an object of its own.
+  const isUnknownVm = !isKnown && kind === "VirtualMachine";
+  const refusals = items.filter((denial) => (denial.kind === kind || !isUnknownVm) && isAbout(denial, ref));
+  if (!isKnown && refusals.length === 0) return undefined;
   const instance = kind === "VirtualMachine" ? instances.get(`${namespace}/${name}`) : undefined;
   const entries = [
     ...creation(kind, object),
@@ -53,7 +56,7 @@ export async function ownerHistory(
     ...held.flatMap(allocation),
     // What happened within one millisecond stays in this order.
     ...events.toReversed(),
-    ...refusals.map(refusal),
+    ...refusals.map((denial) => refusal(denial, ref)),
   ];
   return {
     ...ref,
@@ -117,7 +120,7 @@ function interfacesOf(
       mac: claim.spec.mac,
       claim: claim.metadata.name ?? "",
       phase: caches.phaseOf(claim),
-      origin: claim.spec.origin,
+      origin: originFor(claim, owner),
       ...(owner.network === undefined ? {} : { network: owner.network }),
       since: owner.since,
     }),
@@ -142,23 +145,31 @@ const LISTED = {
 } as const;
 
 function allocation({ claim, owner }: Held): HistoryEntryView[] {
-  const { mac, origin } = claim.spec;
-  const what = { automatic: "was given", explicit: "asked for and got", observed: "was found with" }[origin];
+  const { mac } = claim.spec;
+  const what = { automatic: "was given", explicit: "asked for and got", observed: "was found with" }[
+    originFor(claim, owner)
+  ];
   const entry = { at: owner.since, mac, interface: owner.interface };
   const others = statusOf(claim).owners.filter(({ kind, namespace, name }) => {
     return kind !== owner.kind || namespace !== owner.namespace || name !== owner.name;
   });
+  const [firstOther] = others.map(({ since }) => since).sort();
+  const at = firstOther === undefined || firstOther < owner.since ? owner.since : firstOther;
   const shared: HistoryEntryView[] =
-    others.length === 0 ? [] : [{ ...entry, what: "shared", message: `shares ${mac} with ${count(others.length)}` }];
+    others.length === 0
+      ? []
+      : [{ ...entry, at, what: "shared", message: `shares ${mac} with ${count(others.length)}` }];
   return [...shared, { ...entry, what: "allocated", message: `${what} ${mac} for interface ${owner.interface}` }];
 }
 
 const count = (others: number): string => (others === 1 ? "another object" : `${others} other objects`);
 
-function refusal({ at, code, mac, interface: name, message, count: times }: DenialView): HistoryEntryView {
+function refusal(denial: DenialView, ref: OwnerRef): HistoryEntryView {
+  const { at, code, mac, interface: name, message, count: times } = denial;
   return {
     at,
     what: "refused",
+    ...(denial.kind === ref.kind ? {} : { object: { kind: denial.kind, name: denial.name } }),
     code,
     ...(mac === undefined ? {} : { mac }),
     ...(name === undefined ? {} : { interface: name }),

@@ -20,7 +20,13 @@ const mac = z.string().describe("A MAC address: six lower-case octets joined by 
 const count = z.int().min(0);
 const hostAddress = z.string().exactOptional().describe("What of a node has it; no names for who sees one namespace.");
 
-const ownerViewSchema = claimOwnerSchema.extend(placeView);
+const ownerViewSchema = claimOwnerSchema.extend({
+  ...placeView,
+  origin: z
+    .enum(CLAIM_ORIGINS)
+    .exactOptional()
+    .describe("How this owner came to the address, where it is not the origin of the claim."),
+});
 export type OwnerView = z.infer<typeof ownerViewSchema>;
 
 const collisionPartyViewSchema = z.object({
@@ -54,6 +60,7 @@ export const claimViewSchema = z
     elsewhere: count.describe("Owners in other namespaces, which the reader may not see."),
     inRange: z.boolean().describe("Whether a pool has the address in its ranges."),
     range: z.string().exactOptional().describe("The range with the address, as first-last."),
+    rangePool: z.string().exactOptional().describe("The pool of that range, where it is not the claim's pool."),
     created: time.exactOptional(),
     deadline: time.exactOptional().describe("Pending: until this time the claim waits for its object."),
     until: time.exactOptional().describe("End of the quarantine."),
@@ -155,6 +162,10 @@ const historyEntryViewSchema = z.object({
   at: time,
   what: z.enum(["created", "allocated", "bound", "refused", "shared", "released"]),
   code: z.string().exactOptional().describe("Of a refusal, as of a denial."),
+  object: z
+    .object({ kind: z.enum(OWNER_KINDS), name: z.string() })
+    .exactOptional()
+    .describe("What was refused, where it was not the object itself: its VMI, or a launcher pod."),
   mac: mac.exactOptional(),
   interface: z.string().exactOptional(),
   message: z.string(),

@@ -75,7 +75,19 @@ describe("the refusals that a replica remembers", () => {
       "instance",
       "VirtualMachine was created",
     ]);
+    const { history: told } = await fixture.inspector.owner(
+      { kind: "VirtualMachine", namespace: "default", name: "web" },
+      EVERYTHING,
+    );
+    expect(told.map(({ object }) => object)).toEqual([
+      { kind: "Pod", name: "virt-launcher-web-x7k2p" },
+      { kind: "Pod", name: "virt-launcher-web-*" },
+      { kind: "VirtualMachineInstance", name: "web" },
+      undefined,
+    ]);
     expect(await history("VirtualMachineInstance", "web-db")).toEqual(["another launcher", "another instance"]);
+    // There is no such VM, so it is not the VM that was refused.
+    await expect(history("VirtualMachine", "web-db")).rejects.toMatchObject({ view: { code: "MACPOOL_NOT_FOUND" } });
     expect(await history("Pod", "web")).toEqual(["pod"]);
     const started = instanceOf(vmOf("default", "web", [FIRST]), "node-a");
     const metadata = { ...started.metadata, creationTimestamp: "2026-01-01T00:01:00Z" };
