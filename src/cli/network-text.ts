@@ -1,4 +1,4 @@
-import { VERDICT_TEXTS } from "../api/network-text.ts";
+import { VERDICT_TEXTS, vlanText } from "../api/network-text.ts";
 import type { NetworkView } from "../mac-pool/inspection/rest/views.ts";
 import { counted } from "./findings-text.ts";
 import { withCommas } from "./quantities.ts";
@@ -37,6 +37,12 @@ export function nodesText({ nodes }: Pick<NetworkView, "nodes">): string {
       return `${VERDICT_TEXTS[verdict].word} on ${withCommas(count)}${total}`;
     })
     .join(", ");
+}
+
+/** `VLAN 100`, `VLAN 100, trunk 200-210`; empty for none. */
+export function vlansOf(view: Pick<NetworkView, "vlan" | "trunk">): string {
+  const text = vlanText(view);
+  return view.vlan === undefined ? text : `VLAN ${text}`;
 }
 
 /** In a few words: what the lint finds, and who waits. `isFolded`: nodes have no columns, so exceptions are named. */

@@ -1,19 +1,21 @@
 import { nodesHave } from "../../api/network-text.ts";
 import type { Step } from "../../api/way.ts";
+import type { NetworkView } from "../../mac-pool/inspection/rest/views.ts";
 import { type BridgeOnNode, checkNodes, verdictOnNode } from "../../nad-lint/node-checks.ts";
 import type { WayFacts } from "./facts.ts";
 import type { NetworkOnBridge } from "./network-on-bridge.ts";
 import { named, ok, unknown, wrong } from "./step.ts";
+import { toldBridge } from "./told-steps.ts";
 
 /**
  * Which nodes have the bridge, and where a VM could start, by the rule of the views of networks. Of one that has a node already,
  * the kernel of that node says more.
  */
-export function bridge(facts: WayFacts, network: NetworkOnBridge, hasNode: boolean): Step {
+export function bridge(facts: WayFacts, network: NetworkOnBridge, hasNode: boolean, told?: NetworkView): Step {
   const { bridge: name, makesBridge, nad } = network;
   if (makesBridge) return ok("bridge", `the plugin makes ${name} on each node, because the network has a gateway`);
   const nodes = publishedBridges(facts);
-  if ("unknown" in nodes) return unknown("bridge", `nodes are ${nodes.unknown}`);
+  if ("unknown" in nodes) return told ? toldBridge(told, hasNode) : unknown("bridge", `nodes are ${nodes.unknown}`);
   const all = nodes.value ?? [];
   const names = all.filter(({ bridges }) => bridges.includes(name)).map((node) => node.name);
   const count = nodesHave(names.length, all.length, name);

@@ -62,7 +62,7 @@ async function findOwner(
   ways: Ways,
 ): Promise<{ readonly owner: KnownHistory; readonly objects: RunningObjects } | undefined> {
   if ("value" in history && history.value !== undefined) {
-    return { owner: history.value, objects: await ways.objects(history.value) };
+    return { owner: history.value, objects: await ways.objects(history.value, history.value.pod) };
   }
   for (const ref of refs) {
     const objects = await ways.objects(ref);

@@ -48,7 +48,8 @@ export class FactReader {
     this.#options = { managedFields: false, timeoutMs };
   }
 
-  async objects({ kind, namespace, name }: OwnerRef): Promise<RunningObjects> {
+  /** `podName`: of the pod that runs it, where the pool tells that. */
+  async objects({ kind, namespace, name }: OwnerRef, podName?: string): Promise<RunningObjects> {
     const ref = { namespace, name };
     if (kind === "Pod") {
       return { machine: undefined, instance: undefined, pod: await this.#get(RESOURCES.pods, ref) };
@@ -57,7 +58,11 @@ export class FactReader {
       kind === "VirtualMachine" ? this.#get(MACHINES, ref) : undefined,
       this.#get(INSTANCES, ref),
     ]);
-    return { machine, instance, pod: await this.#launcher(instance, namespace) };
+    const isHidden = "unknown" in instance && podName !== undefined;
+    const pod = isHidden
+      ? await this.#get(RESOURCES.pods, { namespace, name: podName })
+      : await this.#launcher(instance, namespace);
+    return { machine, instance, pod };
   }
 
   async network({ namespace, name }: NadRef): Promise<Read<Network>> {

@@ -2,7 +2,7 @@ import type { NadRef } from "../../api/claim-network.ts";
 import type { NodeMACs } from "../../api/node-macs.ts";
 import type { Pod } from "../../kube/client/built-in-kinds.ts";
 import type { KubeObject } from "../../kube/client/resource.ts";
-import type { CollisionView } from "../../mac-pool/inspection/rest/views.ts";
+import type { CollisionView, NetworkView } from "../../mac-pool/inspection/rest/views.ts";
 import type { KnownHistory, OwnerRef } from "../backends/pool-backend.ts";
 import type { Network } from "../networks.ts";
 
@@ -72,4 +72,8 @@ export interface WayInterface {
   /** Undefined for one that is not on a network of multus. */
   readonly nad: NadRef | undefined;
   readonly network: Read<Network>;
+  /** What the pool's service tells of the network, where the user may not see all objects that say it. */
+  readonly told?: NetworkView | undefined;
+  /** The objects to which the pool gave the address in place of this one, in words. */
+  readonly holders?: string | undefined;
 }

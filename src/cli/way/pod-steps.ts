@@ -12,8 +12,14 @@ import { ok, quoted, unknown, wrong } from "./step.ts";
 export const isFinished = (pod: Pod | undefined): boolean => isFinishedPhase(pod?.status?.phase);
 
 export function scheduled(facts: WayFacts): Step {
-  const { pod } = facts;
-  if ("unknown" in pod) return unknown("scheduled", `its pod is ${pod.unknown}`);
+  const { pod, history } = facts;
+  const known = "value" in history ? history.value : undefined;
+  if ("unknown" in pod) {
+    const isPlaced = known?.node !== undefined && known.node !== null;
+    return isPlaced
+      ? ok("scheduled", `pod ${known.pod} on ${known.node}`)
+      : unknown("scheduled", `its pod is ${pod.unknown}`);
+  }
   if (pod.value === undefined) return withoutPod(facts);
   const name = `pod ${pod.value.metadata.name}`;
   if (isFinished(pod.value)) return unknown("scheduled", `${name} has ended`);
@@ -76,9 +82,9 @@ export function attached({ owner, pod, sandboxErrors }: WayFacts, nic: WayInterf
   if ("unknown" in pod) return unknown("attached", `its pod is ${pod.unknown}`);
   const { metadata, status } = pod.value ?? {};
   const text = metadata?.annotations?.[NETWORK_STATUS_ANNOTATION];
-  const network = `${nic.nad?.namespace}/${nic.nad?.name}`;
+  const network = networkOf(nic);
   const all = text === undefined ? undefined : attachmentsIn(text);
-  const found = (all ?? []).filter(({ name }) => name === network);
+  const found = attachmentsTo(all, nic);
   const one = found.find(({ mac }) => addressIn(mac) === nic.mac) ?? found[0];
   if (one !== undefined) {
     const mac = addressIn(one.mac);
@@ -99,6 +105,19 @@ export function attached({ owner, pod, sandboxErrors }: WayFacts, nic: WayInterf
   const [error] = sandboxErrors.value ?? [];
   if (error === undefined) return unknown("attached", "not yet, and the runtime has reported no error");
   return wrong("attached", cniError(error), `${describeCommand("pod", metadata ?? {})} shows each attempt.`);
+}
+
+const networkOf = ({ nad }: Pick<WayInterface, "nad">): string => `${nad?.namespace}/${nad?.name}`;
+
+function attachmentsTo(all: readonly Attachment[] = [], nic: Pick<WayInterface, "nad">): readonly Attachment[] {
+  return all.filter(({ name }) => name === networkOf(nic));
+}
+
+/** The address of the interface by the annotation of the pod alone. */
+export function attachedMac(pod: Pod | undefined, nic: Pick<WayInterface, "nad">): string | undefined {
+  const text = pod?.metadata.annotations?.[NETWORK_STATUS_ANNOTATION];
+  const [first] = attachmentsTo(text === undefined ? undefined : attachmentsIn(text), nic);
+  return addressIn(first?.mac);
 }
 
 function again({ kind, namespace, name }: WayFacts["owner"]): string {

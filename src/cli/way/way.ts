@@ -22,8 +22,9 @@ import { bridge } from "./bridge-step.ts";
 import type { WayFacts, WayInterface } from "./facts.ts";
 import { kernelSteps } from "./kernel-steps.ts";
 import { type NetworkOnBridge, onBridge } from "./network-on-bridge.ts";
-import { attached, isFinished, scheduled } from "./pod-steps.ts";
+import { attached, attachedMac, isFinished, scheduled } from "./pod-steps.ts";
 import { named, ok, quoted, unknown, wrong } from "./step.ts";
+import { toldBridge, toldKernel, toldNetwork } from "./told-steps.ts";
 
 export function wayOf(facts: WayFacts, nic: WayInterface): readonly Step[] {
   const steps: Step[] = [];
@@ -36,33 +37,68 @@ export function wayOf(facts: WayFacts, nic: WayInterface): readonly Step[] {
 
 function* stations(facts: WayFacts, nic: WayInterface): Generator<Step, void> {
   const bridged = onBridge(nic);
+  const { nad, told } = nic;
+  const node = nodeOf(facts);
+  const hasNode = node.value !== undefined;
   yield accepted(facts, nic);
   yield network(nic, bridged);
-  // Without a node, there is nothing to attach to. Where the pod is not visible, its node may still be known.
-  const node = nodeOf(facts);
-  if (bridged !== undefined) yield bridge(facts, bridged, node !== undefined);
+  // Whether a network leads to a bridge is not known of one that nobody tells this user of.
+  const hidden = "unknown" in nic.network && told === undefined ? nic.network.unknown : undefined;
+  const leads = bridged !== undefined || told?.bridge !== undefined || hidden !== undefined;
+  if (bridged !== undefined) yield bridge(facts, bridged, hasNode, told);
+  else if (told?.bridge !== undefined) yield toldBridge(told, hasNode);
+  else if (hidden !== undefined) yield unknown("bridge", `the network is ${hidden}`);
   yield scheduled(facts);
   let frames: Step | undefined;
-  if (node !== undefined && nic.nad !== undefined) {
+  // Without a node, there is nothing to attach to.
+  if (nad !== undefined && (hasNode || node.unknown !== undefined)) {
     const attachment = attached(facts, nic);
     yield attachment;
-    if (bridged !== undefined) {
-      const { kernel, leaving } = kernelSteps(facts.reports, node, bridged);
+    if (leads) {
+      const { kernel, leaving } = kernelOf(facts, nic, node, bridged);
       yield kernel;
-      if (attachment.state === "ok") frames = leaving;
+      const notYet = "unknown" in facts.pod ? attachment.text : "nothing is attached yet";
+      frames = attachment.state === "ok" ? leaving : unknown("frames", notYet);
     }
   }
-  if (nic.mac !== undefined) yield alone(facts, nic.mac, nic.name);
+  const mac = nic.mac ?? attachedMac("value" in facts.pod ? facts.pod.value : undefined, nic);
+  if (mac !== undefined) yield alone(facts, mac, nic.name);
   if (frames !== undefined) yield frames;
 }
 
-/** Where it runs. */
-function nodeOf({ pod, history }: WayFacts): string | undefined {
-  if ("value" in pod) return isFinished(pod.value) ? undefined : pod.value?.spec?.nodeName;
-  return "value" in history ? (history.value?.node ?? undefined) : undefined;
+/** Where something runs; neither where it does not run. */
+interface KnownNode {
+  readonly value?: string | undefined;
+  /** Why it is not known. */
+  readonly unknown?: string;
 }
 
-function accepted({ history, owner }: WayFacts, { name, mac }: WayInterface): Step {
+/** Where the pod is not visible, its node may still be known. */
+function nodeOf({ pod, history }: WayFacts): KnownNode {
+  if ("value" in pod) return { value: isFinished(pod.value) ? undefined : pod.value?.spec?.nodeName };
+  const known = "value" in history ? history.value : undefined;
+  if (known === undefined || known.node === null) return { unknown: pod.unknown };
+  return { value: known.node };
+}
+
+function kernelOf(facts: WayFacts, nic: WayInterface, node: KnownNode, bridged: NetworkOnBridge | undefined) {
+  const { reports } = facts;
+  if (node.value === undefined) return untold(`its pod is ${node.unknown}`);
+  if (bridged !== undefined && "value" in reports) {
+    const { kernel, leaving } = kernelSteps(reports, node.value, bridged);
+    return { kernel, leaving: leaving ?? unknown("frames", kernel.text) };
+  }
+  if ("unknown" in nic.network && nic.told === undefined) return untold(`the network is ${nic.network.unknown}`);
+  const hidden = "unknown" in reports ? reports.unknown : "not known without the network";
+  const leaving = unknown("frames", `by which uplinks frames leave ${node.value} is ${hidden}`);
+  if (nic.told === undefined) return { kernel: unknown("kernel", `the report of ${node.value} is ${hidden}`), leaving };
+  return { kernel: toldKernel(nic.told, node.value, hidden), leaving };
+}
+
+const untold = (text: string) => ({ kernel: unknown("kernel", text), leaving: unknown("frames", text) });
+
+function accepted(facts: WayFacts, { name, mac, holders, ...nic }: WayInterface): Step {
+  const { history, owner, pod } = facts;
   if ("unknown" in history) return unknown("accepted", `${mac ?? "no address"}; claims are ${history.unknown}`);
   const refusal = refusalOf(history.value, name);
   if (mac === undefined) {
@@ -72,14 +108,25 @@ function accepted({ history, owner }: WayFacts, { name, mac }: WayInterface): St
       const remedy = `kubectl macpool ${more} shows more`;
       return wrong("accepted", `refused: ${quoted(message)}`, remedy);
     }
+    const taken = attachedMac("value" in pod ? pod.value : undefined, nic);
+    if (taken !== undefined && holders !== undefined) {
+      const text = `no address from a pool; its network-status says ${taken}, which the pool gave to ${holders}`;
+      return unknown("accepted", text, `kubectl macpool find ${taken} shows more`);
+    }
     return unknown("accepted", "no address from a pool", askNamespaces(owner.namespace));
   }
   const later = refusal === undefined ? "" : "; its last change or start was refused";
   const held = history.value?.interfaces.find((one) => one.interface === name && one.mac === mac);
+  if (held?.claim === undefined && holders !== undefined) {
+    const remedy = "Leave the address out to get a free one, or take it from its owner first.";
+    return wrong("accepted", `it takes ${mac}, which the pool gave to ${holders}${later}`, remedy);
+  }
   if (held?.claim === undefined) {
     return unknown("accepted", `${mac}, for which no pool has a claim${later}`, askNamespaces(owner.namespace));
   }
-  return ok("accepted", `${mac}, ${[held.origin, held.phase].filter(Boolean).join(", ")}${later}`);
+  const isShared = history.value?.history.some((one) => one.what === "shared" && one.mac === mac);
+  const shared = isShared ? `; another object has it too: kubectl macpool find ${mac}` : "";
+  return ok("accepted", `${mac}, ${[held.origin, held.phase].filter(Boolean).join(", ")}${shared}${later}`);
 }
 
 function askNamespaces(namespace: string): string {
@@ -92,10 +139,10 @@ function refusalOf(history: KnownHistory | undefined, name: string) {
   return last?.what === "refused" && (last.interface ?? name) === name ? last : undefined;
 }
 
-function network({ nad, network }: WayInterface, bridged: NetworkOnBridge | undefined): Step {
+function network({ nad, network, told }: WayInterface, bridged: NetworkOnBridge | undefined): Step {
   if (nad === undefined) return ok("network", "the pod network, which needs no bridge of the node");
   const name = quoted(`${nad.namespace}/${nad.name}`);
-  if ("unknown" in network) return unknown("network", `${name} is ${network.unknown}`);
+  if ("unknown" in network) return told ? toldNetwork(told) : unknown("network", `${name} is ${network.unknown}`);
   if (network.value === undefined) {
     const remedy = "Create it, or name one that exists as NAMESPACE/NAME.";
     return wrong("network", `NetworkAttachmentDefinition ${name} does not exist: pods do not start`, remedy);
@@ -142,7 +189,7 @@ function seenBeyondUplink(facts: WayFacts, text: string): Step | undefined {
 function flapToldBy(facts: WayFacts, mac: string): Flap | undefined {
   const collisions = ("value" in facts.collisions ? facts.collisions.value : undefined) ?? [];
   const stations = collisions.find((one) => one.mac === mac)?.stations ?? [];
-  const told = stations.find(({ node }) => node === nodeOf(facts));
+  const told = stations.find(({ node }) => node === nodeOf(facts).value);
   return told && { node: told.node, station: told };
 }
 

@@ -1,14 +1,18 @@
 import type { NadRef } from "../../api/claim-network.ts";
+import { parseMac } from "../../api/mac.ts";
+import { isNamesake } from "../../api/mac-claim.ts";
 import type { Way } from "../../api/way.ts";
 import { isForbidden } from "../../kube/client/api-error.ts";
-import type { CollisionView } from "../../mac-pool/inspection/rest/views.ts";
+import type { CollisionView, NetworkView } from "../../mac-pool/inspection/rest/views.ts";
 import type { KnownHistory, OwnerRef } from "../backends/pool-backend.ts";
+import { describeOwner, hiddenText } from "../claim-text.ts";
 import type { CommandInput } from "../command.ts";
 import { CliError } from "../faults.ts";
 import type { Network } from "../networks.ts";
 import { FactReader, notVisible, type RunningObjects } from "./fact-reader.ts";
 import type { Machine, Read, WayFacts, WayInterface } from "./facts.ts";
 import { type AskedInterface, interfacesOfGuest, interfacesOfHistory, interfacesOfPod } from "./interfaces.ts";
+import { attachedMac } from "./pod-steps.ts";
 import { quoted } from "./step.ts";
 import { wayOf } from "./way.ts";
 
@@ -34,8 +38,8 @@ export class Ways {
     return new Ways(input, new FactReader(client, input.line.options.requestTimeoutMs));
   }
 
-  objects(owner: OwnerRef): Promise<RunningObjects> {
-    return this.#reader.objects(owner);
+  objects(owner: OwnerRef, podName?: string): Promise<RunningObjects> {
+    return this.#reader.objects(owner, podName);
   }
 
   /** Of each interface; none where the object does not exist. */
@@ -47,13 +51,21 @@ export class Ways {
   ): Promise<readonly Way[]> {
     const asked = interfacesOf(owner, objects, history).slice(0, MAX_WAYS);
     if (asked.length === 0) return [];
-    const [nodes, reports, sandboxErrors, collisions, nics] = await Promise.all([
+    const [nodes, reports, sandboxErrors, collisions, read] = await Promise.all([
       this.#reader.nodes(),
       this.#reader.reports(),
       this.#reader.sandboxErrors(objects.pod),
       this.#collisions(owner.namespace),
       this.#withNetworks(asked),
     ]);
+    const seesNodes = "value" in nodes && "value" in reports;
+    const nics = await Promise.all(
+      read.map(async (nic) => ({
+        ...nic,
+        told: seesNodes && "value" in nic.network ? undefined : await this.#told(nic.nad),
+        holders: await this.#holdersOf(macInDispute(nic, objects, history), owner),
+      })),
+    );
     const facts: WayFacts = { owner, history, ...objects, nodes, reports, sandboxErrors, collisions, knowsRunning };
     return nics.map((nic) => ({ interface: quoted(nic.name), steps: wayOf(facts, nic) }));
   }
@@ -72,10 +84,43 @@ export class Ways {
     );
   }
 
+  /** Undefined where the service tells this user nothing of it. */
+  async #told(nad: NadRef | undefined): Promise<NetworkView | undefined> {
+    if (nad === undefined) return undefined;
+    const read = await readOfPool(this.#input.ask((backend) => backend.network(nad.namespace, nad.name)));
+    return "value" in read ? read.value : undefined;
+  }
+
+  /** Other objects than this one to which the pool gave the address, in words. */
+  async #holdersOf(text: string | undefined, owner: OwnerRef): Promise<string | undefined> {
+    const mac = parseMac(text ?? "");
+    if (mac === undefined) return undefined;
+    const { namespace } = owner;
+    const read = await readOfPool(
+      this.#input.ask(async (backend) => {
+        const claim = await backend.claim(mac, namespace);
+        if (claim !== undefined) return claim;
+        const { holders: owners, elsewhere } = await backend.unclaimed(mac, namespace);
+        return { owners, elsewhere };
+      }),
+    );
+    if ("unknown" in read || read.value === undefined) return undefined;
+    const others = read.value.owners.filter((one) => !isNamesake(one, owner)).map(describeOwner);
+    return [...others, ...hiddenText(read.value.elsewhere)].join(" and ") || undefined;
+  }
+
   async #collisions(namespace: string): Promise<Read<readonly CollisionView[]>> {
     const read = await readOfPool(this.#input.ask((backend) => backend.collisions(namespace)));
     return "unknown" in read ? read : { value: read.value?.items };
   }
+}
+
+/** An address that the interface has, and for which the pool tells no claim of the object. */
+function macInDispute(nic: WayInterface, { pod }: RunningObjects, history: Read<KnownHistory>): string | undefined {
+  if ("unknown" in history) return undefined;
+  const isOwn = history.value?.interfaces.some(({ claim, mac }) => claim !== undefined && mac === nic.mac);
+  if (isOwn) return undefined;
+  return nic.mac ?? ("value" in pod ? attachedMac(pod.value, nic) : undefined);
 }
 
 /** What the pool answers, or why the user does not know it. */

@@ -48,18 +48,26 @@ export function nextStep(input: LifecycleInput): LifecycleStep {
   const status = statusOf(claim);
   if (status.phase === "Quarantined") {
     const owners = adopted();
-    if (owners.length > 0) return { action: "update", claim: withStatus(claim, allocated(owners)) };
+    if (owners.length > 0) return { action: "update", claim: ownedBy(claim, owners) };
     return input.isQuarantineOver && observedOwners.length === 0 ? { action: "delete", claim, isLeak: false } : NONE;
   }
   const owners = ownersAfter(status.owners, observedOwners, input.isAwaited, nowMs);
   if (owners.length > 0 || input.isAwaited) {
     if (owners === status.owners) return NONE;
-    return { action: "update", claim: withStatus(claim, allocated(owners)) };
+    return { action: "update", claim: ownedBy(claim, owners) };
   }
   if (input.wasNeverListed || input.quarantineMs === 0)
     return { action: "delete", claim, isLeak: input.wasNeverListed };
   const until = new Date(nowMs + input.quarantineMs).toISOString();
   return { action: "update", claim: withStatus(claim, { phase: "Quarantined", owners: [], until }) };
+}
+
+/** The pool chose the address for the first owner. Whoever has it after that one has asked for it. */
+function ownedBy(claim: MACClaim, owners: readonly ClaimOwner[]): MACClaim {
+  const [first, given] = [owners[0], statusOf(claim).owners[0]];
+  const isTaken = first !== undefined && (given === undefined || !mayBe(given, first));
+  const isNoMoreGiven = claim.spec.origin === "automatic" && isTaken;
+  return withStatus(claim, allocated(owners), isNoMoreGiven ? "explicit" : undefined);
 }
 
 /** Whether the caches agree with the claim, so that no live read is needed. */

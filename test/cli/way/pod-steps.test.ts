@@ -30,7 +30,8 @@ describe("the step scheduled", () => {
     expect(scheduled(unscheduled())).toMatchObject({ state: "unknown", text: "pod launcher is not scheduled yet" });
     const ended = { ...WORKING, pod: { value: podWith({ phase: "Failed" }) } };
     expect(scheduled(ended)).toMatchObject({ state: "unknown", text: "pod launcher has ended" });
-    expect(scheduled({ ...WORKING, pod: HIDDEN })).toMatchObject({
+    expect(scheduled({ ...WORKING, pod: HIDDEN })).toMatchObject({ state: "ok", text: "pod launcher on node-a" });
+    expect(scheduled({ ...WORKING, pod: HIDDEN, history: HIDDEN })).toMatchObject({
       state: "unknown",
       text: `its pod is ${HIDDEN.unknown}`,
     });

@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import type { Step } from "../../../src/api/way.ts";
 import type { WayFacts, WayInterface } from "../../../src/cli/way/facts.ts";
 import { wayOf } from "../../../src/cli/way/way.ts";
-import { BRIDGE, HIDDEN, HISTORY, MAC, NIC, networkOf, REFUSAL, reportWith, WORKING } from "./working-way.ts";
+import { BRIDGE, HIDDEN, HISTORY, MAC, NIC, networkOf, podWith, REFUSAL, reportWith, WORKING } from "./working-way.ts";
 
 type Change = Partial<WayFacts> & { readonly nic?: Partial<WayInterface> };
 
@@ -92,9 +92,12 @@ describe("the way from a request to a frame", () => {
     expect(hidden.map((one) => [one.step, one.state])).toEqual([
       ["accepted", "unknown"],
       ["network", "unknown"],
+      ["bridge", "unknown"],
       ["scheduled", "ok"],
       ["attached", "ok"],
+      ["kernel", "unknown"],
       ["alone", "unknown"],
+      ["frames", "unknown"],
     ]);
     for (const { state, text } of hidden) if (state === "unknown") expect(text).toContain(HIDDEN.unknown);
     expect(step("bridge", { nodes: HIDDEN, reports: HIDDEN })).toMatchObject({
@@ -105,7 +108,10 @@ describe("the way from a request to a frame", () => {
       state: "unknown",
       text: `the report of node-a is ${HIDDEN.unknown}`,
     });
-    expect(step("frames", { reports: HIDDEN })).toBeUndefined();
+    expect(step("frames", { reports: HIDDEN })).toMatchObject({
+      state: "unknown",
+      text: `by which uplinks frames leave node-a is ${HIDDEN.unknown}`,
+    });
   });
 
   it("takes the nodes of a bridge from their reports where nodes are not visible", () => {
@@ -121,11 +127,13 @@ describe("the way from a request to a frame", () => {
       ["accepted", "ok"],
       ["network", "ok"],
       ["bridge", "ok"],
-      ["scheduled", "unknown"],
+      ["scheduled", "ok"],
       ["attached", "unknown"],
       ["kernel", "ok"],
       ["alone", "ok"],
+      ["frames", "unknown"],
     ]);
+    expect(step("frames", { pod: HIDDEN })?.text).toContain(HIDDEN.unknown);
   });
 
   it("says of a stopped VM that it does not run, and what is known", () => {
@@ -162,9 +170,28 @@ describe("the way from a request to a frame", () => {
       text: `${MAC}, for which no pool has a claim`,
       remedy,
     });
-    const none = walk({ ...without, nic: { mac: undefined } });
+    const none = walk({ ...without, nic: { mac: undefined }, pod: { value: podWith({ phase: "Pending" }) } });
     expect(none[0]).toMatchObject({ state: "unknown", text: "no address from a pool", remedy });
     expect(none.some((one) => one.step === "alone")).toBe(false);
+  });
+
+  it("says of an address that the pool gave to others that it is taken, and who has it", () => {
+    const without = { history: { value: { ...HISTORY, interfaces: [] } } };
+    const holders = "VirtualMachine default/web";
+    expect(stop({ ...without, nic: { holders } })?.text).toBe(`it takes ${MAC}, which the pool gave to ${holders}`);
+    const attached = walk({ ...without, nic: { mac: undefined, holders } });
+    expect(attached[0]).toMatchObject({
+      state: "unknown",
+      text: `no address from a pool; its network-status says ${MAC}, which the pool gave to ${holders}`,
+    });
+    expect(attached.find((one) => one.step === "alone")?.text).toContain(MAC);
+  });
+
+  it("says of an address that others have as well that they do", () => {
+    const shared = { at: "2026-11-21T09:14:03Z", what: "shared", mac: MAC, message: "shares it" } as const;
+    expect(step("accepted", { history: { value: { ...HISTORY, history: [shared] } } })?.text).toBe(
+      `${MAC}, automatic, Bound; another object has it too: kubectl macpool find ${MAC}`,
+    );
   });
 
   it("asks nothing of a bridge for the pod network, and for a plugin of others", () => {

@@ -53,5 +53,6 @@ export function step(
   });
   if (next.action === "none") return { action: next.action };
   const isLeak = next.action === "delete" ? { isLeak: next.isLeak } : {};
-  return { action: next.action, ...isLeak, ...next.claim.status, version: next.claim.metadata.resourceVersion };
+  const { status, spec, metadata } = next.claim;
+  return { action: next.action, ...isLeak, ...status, origin: spec.origin, version: metadata.resourceVersion };
 }

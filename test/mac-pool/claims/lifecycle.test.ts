@@ -82,6 +82,16 @@ describe("a claim whose owner does not list the address", () => {
   });
 });
 
+it.each<[string, MACClaim, string[], string]>([
+  ["the first owner", allocatedTo(owner(), owner({ name: "db" })), ["web", "rogue"], "automatic"],
+  ["the one that has come for its prefix", allocatedTo(generated("web-")), ["web-x7", "rogue"], "automatic"],
+  ["nobody once that one is gone", allocatedTo(owner(), owner({ name: "db" })), ["db"], "explicit"],
+  ["nobody in quarantine", claim({ phase: "Quarantined", owners: [] }), ["rogue"], "explicit"],
+])("a claim that the pool made is automatic for %s", (_, existing, names, origin) => {
+  const listing = names.map((name) => observed({ name }));
+  expect(step(existing, listing)).toMatchObject({ action: "update", origin });
+});
+
 describe("a claim of several owners", () => {
   const two = allocatedTo(owner(), owner({ name: "db" }));
 

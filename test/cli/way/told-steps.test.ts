@@ -1,0 +1,81 @@
+import { describe, expect, it } from "vitest";
+import { wayOf } from "../../../src/cli/way/way.ts";
+import type { NetworkView } from "../../../src/mac-pool/inspection/rest/views.ts";
+import { HIDDEN, MAC, NIC, WORKING } from "./working-way.ts";
+
+const NODES = { total: 3, withBridge: 1, works: 1, warning: 0, fails: 0, noBridge: 2, unknown: 0 };
+const TOLD: NetworkView = {
+  ...{ namespace: "lab", name: "blue", type: "cnv-bridge", bridge: "br1", vlan: 100, spoofCheck: false },
+  ...{ running: 1, pending: 0, starting: 0, pods: 0, usedBy: ["lab"], waiting: [], findings: [], moreFindings: 0 },
+  nodes: NODES,
+  cells: [{ node: "node-a", running: 1, verdict: "Works" }],
+};
+const error = {
+  code: "plugin-refuses",
+  severity: "error",
+  summary: "refused",
+  message: "the plugin refuses it",
+} as const;
+
+function walk(told: Partial<NetworkView> = {}, sees: Partial<typeof WORKING> = {}) {
+  const facts = { ...WORKING, nodes: HIDDEN, reports: HIDDEN, ...sees };
+  return wayOf(facts, { ...NIC, network: HIDDEN, told: { ...TOLD, ...told } });
+}
+
+describe("the way of a network that only the service tells of", () => {
+  it("is whole, and says which right shows the rest", () => {
+    expect(walk().map((one) => [one.state, one.step, one.text])).toEqual([
+      ["ok", "accepted", `${MAC}, automatic, Bound`],
+      ["ok", "network", "lab/blue: bridge br1, VLAN 100"],
+      ["ok", "bridge", "1 of 3 nodes has br1: node-a"],
+      ["ok", "scheduled", "pod launcher on node-a"],
+      ["ok", "attached", `as pod1b2c with ${MAC}`],
+      ["ok", "kernel", `node-a fits lab/blue; MTU and uplinks there are ${HIDDEN.unknown}`],
+      ["ok", "alone", `no other running object and no node has ${MAC}`],
+      ["unknown", "frames", `by which uplinks frames leave node-a is ${HIDDEN.unknown}`],
+    ]);
+  });
+
+  it.each<readonly [string, Partial<NetworkView>, string, string]>([
+    ["an error of the lint", { findings: [error] }, "network", "lab/blue: the plugin refuses it"],
+    [
+      "a node that does not fit",
+      { cells: [{ node: "node-a", running: 1, verdict: "Warning" }] },
+      "kernel",
+      "on node-a, not all is as lab/blue says",
+    ],
+    [
+      "a node where nothing starts",
+      { cells: [{ node: "node-a", running: 1, verdict: "Fails" }] },
+      "kernel",
+      "on node-a, nothing on lab/blue starts or gets a connection",
+    ],
+  ])("ends at %s", (_, told, name, text) => {
+    const remedy = "kubectl macpool network blue -n lab says what is wrong.";
+    expect(walk(told).at(-1)).toEqual({ step: name, state: "wrong", text, remedy });
+  });
+
+  it("says where a VM without a node could start", () => {
+    const stopped = { pod: { value: undefined }, instance: { value: undefined } };
+    const bridgeOf = (nodes: Partial<typeof NODES>) =>
+      walk({ nodes: { ...NODES, ...nodes } }, stopped).find(({ step }) => step === "bridge");
+    expect(bridgeOf({})).toMatchObject({ state: "ok" });
+    expect(bridgeOf({ works: 0, fails: 1 })).toMatchObject({
+      state: "wrong",
+      text: expect.stringContaining("It starts on none"),
+    });
+  });
+
+  it("names the right for each step where nobody tells of the network, nor of the pod", () => {
+    const facts = { ...WORKING, pod: HIDDEN, history: HIDDEN, nodes: HIDDEN, reports: HIDDEN };
+    const steps = wayOf(facts, { ...NIC, network: HIDDEN });
+    const ofNode = steps.filter(({ step }) => ["bridge", "attached", "kernel", "frames"].includes(step));
+    expect(ofNode.map(({ step, state }) => [step, state])).toEqual([
+      ["bridge", "unknown"],
+      ["attached", "unknown"],
+      ["kernel", "unknown"],
+      ["frames", "unknown"],
+    ]);
+    for (const { text } of ofNode) expect(text).toContain(HIDDEN.unknown);
+  });
+});
