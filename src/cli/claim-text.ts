@@ -44,12 +44,15 @@ export function describeClaim(claim: KnownClaim, terminal: Terminal, nowMs: numb
     const text = `${mac} is in quarantine until ${localTime(until)}, for ${spanInWords(until - nowMs)} more. It has no owner.`;
     const said = saidText(mac, claim.sayingPods, terminal);
     return (
-      wrapped(terminal, text, 0) + formatFields([["origin", originText(claim)]]) + said + hostText(claim, terminal, "")
+      wrapped(terminal, text, 0) +
+      formatFields([["origin", originText(claim)]], terminal) +
+      said +
+      hostText(claim, terminal, "")
     );
   }
   const verb = VERBS[claim.phase];
   const held = [...owners.map(describeOwner), ...hiddenText(elsewhere)].join(" and ") || "no owner";
-  const details = owners.map((owner) => formatFields(ownerFields(claim, owner, nowMs)));
+  const details = owners.map((owner) => formatFields(ownerFields(claim, owner, nowMs), terminal));
   const conflict = hostText(claim, terminal, HOST_CONFLICT_ADVICE);
   const said = saidText(mac, claim.sayingPods, terminal);
   return wrapped(terminal, `${mac} ${verb} ${held}`, 0) + [...details, said, conflict].filter(Boolean).join("\n");

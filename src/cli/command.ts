@@ -31,7 +31,9 @@ export interface CommandInput {
 export interface CommandResult {
   readonly stdout: string;
   readonly stderr?: string;
-  /** 0: success, 1: a problem was found, 2: not everything could be looked at. */
+  /** The namespace in which nothing was found: it may not exist. */
+  readonly emptyIn?: string | undefined;
+  /** 0: success, 1: something is wrong, or nothing was found, 2: not everything could be looked at. */
   readonly exitCode: 0 | 1 | 2;
 }
 

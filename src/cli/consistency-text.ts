@@ -1,6 +1,6 @@
 import type { Finding } from "./backends/pool-backend.ts";
 import { spanInWords } from "./quantities.ts";
-import { painted, type Terminal, wrapped } from "./terminal.ts";
+import { fitted, painted, type Terminal, wrapped } from "./terminal.ts";
 
 /** What the doctor finds, in words. */
 
@@ -14,7 +14,7 @@ export function describeFinding(finding: Finding, terminal: Terminal, nowMs: num
   ].filter((text) => text !== undefined);
   const head = [painted(terminal, "bold", code), ...what].join("  ");
   const age = since(finding.since, nowMs, " (for ", ")");
-  return `\n${head}${age}\n${wrapped(terminal, message, 2)}${wrapped(terminal, `-> ${advice}`, 2)}`;
+  return `\n${fitted(terminal, head + age, 0)}${wrapped(terminal, message, 2)}${wrapped(terminal, `-> ${advice}`, 2)}`;
 }
 
 /** For how long; empty where that is not known. */

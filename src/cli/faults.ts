@@ -1,7 +1,7 @@
 import { MAC_POOL_GROUP } from "../api/names.ts";
 import { ApiError, ConnectionError } from "../kube/client/api-error.ts";
 
-/** A failure with a sentence for the user; exit code 1. */
+/** A failure with a sentence for the user; exit code 2. */
 export class CliError extends Error {
   override readonly name = "CliError";
 }

@@ -19,7 +19,7 @@ ${listed(lines)}
 Options:
 ${listed(GLOBAL_OPTIONS.map(optionLine))}
 kubectl macpool help COMMAND has the options of a command.
-Exit codes: 0 success, 1 error or problem found, 2 wrong usage.
+Exit codes: 0 success, 1 something wrong or nothing found, 2 could not look.
 `;
 }
 

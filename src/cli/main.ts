@@ -10,7 +10,7 @@ async function main(): Promise<void> {
   if (major < OLDEST_NODE[0] || (major === OLDEST_NODE[0] && minor < OLDEST_NODE[1])) {
     const wanted = OLDEST_NODE.join(".");
     process.stderr.write(`error: this is Node ${process.versions.node}: install Node ${wanted} or later\n`);
-    process.exitCode = 1;
+    process.exitCode = 2;
     return;
   }
   // A reader that has had enough, as head, ends a command that goes on.

@@ -10,13 +10,19 @@ type Verdict = NetworkView["cells"][number]["verdict"];
 const MAX_EXCEPTIONS = 8;
 
 /** What stands behind the number of VMs in a cell. */
-const MARKS: Readonly<Record<Verdict, string>> = { Works: "", Warning: " !", Fails: " x", NoBridge: "", Unknown: " ?" };
+const MARKS: Readonly<Record<Verdict, string>> = {
+  Works: "",
+  Warning: " !",
+  Fails: " x",
+  NoBridge: " -",
+  Unknown: " ?",
+};
 
 export const LEGEND =
-  `A number is the VMs that run there. !: a VM ${VERDICT_TEXTS.Warning.meaning}. x: a VM ${VERDICT_TEXTS.Fails.meaning}. ` +
-  "?: not known. -: the node has no such bridge, or nothing is set.";
+  `Under a node: how many VMs run there. !: a VM ${VERDICT_TEXTS.Warning.meaning}. x: a VM ${VERDICT_TEXTS.Fails.meaning}. ` +
+  "?: not known. -: the node has no such bridge, and no VM is sent there. In other columns, -: none.";
 
-/** `7`, `1 !`, `0 x`; empty where there is nothing. */
+/** `7`, `1 !`, `0 x`; empty where no VM is sent. */
 export function cellText(cell: NetworkView["cells"][number] | undefined): string {
   if (cell === undefined || (cell.verdict === "NoBridge" && cell.running === 0)) return "";
   return `${withCommas(cell.running)}${MARKS[cell.verdict]}`;

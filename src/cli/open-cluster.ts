@@ -3,8 +3,10 @@ import type { HostInterface } from "../api/host-interfaces.ts";
 import type { Mac } from "../api/mac.ts";
 import { PRODUCT_VERSION } from "../api/names.ts";
 import { ApiCaller } from "../kube/client/api-caller.ts";
+import { isNotFound } from "../kube/client/api-error.ts";
 import { KubeClient } from "../kube/client/client.ts";
 import { withQuery } from "../kube/client/paths.ts";
+import { RESOURCES } from "../kube/client/resource.ts";
 import { type Credentials, madeOfTls, userCredentials } from "../kube/credentials/credentials.ts";
 import { ObjectBackend } from "./backends/object-backend.ts";
 import { NeedsService, type PoolBackend, ServiceUnavailable } from "./backends/pool-backend.ts";
@@ -106,6 +108,13 @@ export class OpenCluster implements AsyncDisposable {
     } catch (error) {
       throw this.describe(error);
     }
+  }
+
+  /** Throws where the user can know that there is no such namespace. */
+  async expectNamespace(name: string): Promise<void> {
+    const options = { managedFields: false, timeoutMs: this.#options.options.requestTimeoutMs };
+    const read = await this.client.get(RESOURCES.namespaces, { name }, options).catch((error: unknown) => error);
+    if (isNotFound(read)) throw new CliError(`there is no namespace ${name}`);
   }
 
   /** Reports once, before the first object is read. */

@@ -36,7 +36,7 @@ export function describePool(pool: PoolView, terminal: Terminal): string {
     ["policy", policyText(pool)],
     ["serves", pool.serves],
   ];
-  return `MACPool ${painted(terminal, "bold", name)}\n${formatFields(fields)}`;
+  return `MACPool ${painted(terminal, "bold", name)}\n${formatFields(fields, terminal)}`;
 }
 
 function freeText({ free, hostAddresses = 0 }: PoolView): string {

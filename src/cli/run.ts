@@ -29,6 +29,7 @@ export interface RunInput {
 export interface RunResult {
   readonly stdout: string;
   readonly stderr: string;
+  /** As of a command; 2: it could not look, or was asked wrongly. */
   readonly exitCode: 0 | 1 | 2;
 }
 
@@ -48,9 +49,8 @@ export async function run(input: RunInput): Promise<RunResult> {
     return await carryOut(specOf(command), line, input);
   } catch (error) {
     const stderr = (sentence: string): string => linesOf(`error: ${sentence}`, input.terminal);
-    if (error instanceof UsageError) return { stdout: "", stderr: stderr(error.message), exitCode: 2 };
-    if (error instanceof CliError) return { stdout: "", stderr: stderr(error.message), exitCode: 1 };
-    throw error;
+    if (!(error instanceof UsageError || error instanceof CliError)) throw error;
+    return { stdout: "", stderr: stderr(error.message), exitCode: 2 };
   }
 }
 
@@ -93,7 +93,8 @@ async function carryOut(spec: CommandSpec, line: CommandLine, input: RunInput): 
     signal: input.signal,
   };
   try {
-    const { stdout, stderr = "", exitCode } = await spec.run(asked);
+    const { stdout, stderr = "", exitCode, emptyIn } = await spec.run(asked);
+    if (emptyIn !== undefined) await (await open()).expectNamespace(emptyIn);
     return { stdout, stderr: linesOf(stderr, input.terminal), exitCode };
   } finally {
     for (const opened of await Promise.allSettled(clusters.values())) {

@@ -35,7 +35,7 @@ export function sharedAddresses<T extends Named>(objects: readonly T[]): Map<T, 
       if (other === undefined) first.set(mac, object);
       else if (!isSame(other, object)) {
         const { kind, namespace, name } = other;
-        const what = `interface ${nic} asks for ${formatMac(mac)}, as ${kind} ${namespace}/${name} of the input does.`;
+        const what = `${nic} asks for ${formatMac(mac)}, as ${kind} ${namespace}/${name} of the input does.`;
         const consequence =
           "The second is refused, unless conflictPolicy or conflictScope of the MACPool allows both. Leave macAddress out to get a free address.";
         sentences.set(object, [...(sentences.get(object) ?? []), `${what} ${consequence}`]);
@@ -58,6 +58,8 @@ function addressesOf(object: unknown): { readonly mac: Mac; readonly nic: string
   return (Array.isArray(interfaces) ? interfaces : []).flatMap((each: Interface | null) => {
     const { macAddress, name } = each ?? {};
     const mac = typeof macAddress === "string" ? parseMac(macAddress) : undefined;
-    return mac === undefined ? [] : [{ mac, nic: typeof name === "string" ? name : "" }];
+    return mac === undefined
+      ? []
+      : [{ mac, nic: typeof name === "string" && name !== "" ? `interface ${name}` : "an interface" }];
   });
 }

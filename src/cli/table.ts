@@ -1,5 +1,5 @@
 import type { Options } from "./command-line.ts";
-import { type Terminal, wrapped } from "./terminal.ts";
+import { fitted, type Terminal, wrapped } from "./terminal.ts";
 
 /** Columns as kubectl prints them: left-aligned, three spaces apart, as wide as their longest cell. */
 
@@ -25,19 +25,25 @@ export interface TableOptions {
   readonly noHeaders: boolean;
   /** The width to fit into; undefined for any. */
   readonly columns?: number | undefined;
+  /** Of a table of any width: the width for texts. */
+  readonly textColumns?: number | undefined;
 }
 
-/** A table of -o wide is not fitted to the terminal. */
+/** A table of -o wide is not fitted to the terminal: only sentences, and lists that would make it wider yet. */
 export function tableOptions({ noHeaders, output }: Options, { columns }: Terminal): TableOptions {
-  return output === "wide" ? { noHeaders } : { noHeaders, columns };
+  return output === "wide" ? { noHeaders, textColumns: columns } : { noHeaders, columns };
 }
 
 export function formatTable<T>(columns: readonly Column<T>[], rows: readonly T[], options: TableOptions): string {
-  const { columns: room = Number.POSITIVE_INFINITY, noHeaders } = options;
+  const { columns: room = Number.POSITIVE_INFINITY, textColumns: textRoom = room, noHeaders } = options;
   const whole = columns.map((column) => cellsOf(column, column.cell, rows, noHeaders));
-  if (widthOf(whole) <= room) return joined(whole);
+  if (widthOf(whole) <= textRoom) return joined(whole);
   const [below, beside] = [columns.filter((column) => column.below), columns.filter((column) => !column.below)];
   if (below.length > 0) return withTextsBelow(below, rows, formatTable(beside, rows, options), options);
+  if (textRoom < room) {
+    const lists = whole.map((column) => ({ ...column, cut: column.cut && column.drop !== undefined }));
+    return joined(cutTo(COMFORTABLE_CELL, lists, textRoom));
+  }
   const short = columns.map((column) => cellsOf(column, column.short ?? column.cell, rows, noHeaders));
   let shown = cutTo(COMFORTABLE_CELL, short, room);
   while (widthOf(shown) > room) {
@@ -60,13 +66,14 @@ function withTextsBelow<T>(
   columns: readonly Column<T>[],
   rows: readonly T[],
   table: string,
-  { columns: room, noHeaders }: TableOptions,
+  { columns: most, textColumns: room = most, noHeaders }: TableOptions,
 ): string {
   const lines = table.split(/(?<=\n)/);
   const head = noHeaders ? "" : lines.shift();
   const texts = rows.map((row) => {
-    const cells = columns.map(({ cell }) => cell(row)).filter((text) => text !== "");
-    return cells.map((text) => wrapped({ columns: room }, text, BELOW_INDENT)).join("");
+    const cells = new Set(columns.map(({ cell }) => cell(row)));
+    cells.delete("");
+    return [...cells].map((text) => wrapped({ columns: room }, text, BELOW_INDENT)).join("");
   });
   return [head, ...lines.map((line, index) => line + (texts[index] ?? ""))].join("");
 }
@@ -121,9 +128,12 @@ function shortened(text: string, width: number): string {
 }
 
 /** `  name        value` lines; several lines of a value stand below each other. */
-export function formatFields(fields: readonly (readonly [string, string])[]): string {
+export function formatFields(fields: readonly (readonly [string, string])[], terminal: Terminal): string {
   const width = Math.max(...fields.map(([name]) => name.length));
   return fields
-    .map(([name, value]) => `  ${name.padEnd(width)}  ${value.replaceAll("\n", `\n  ${" ".repeat(width)}  `)}\n`)
+    .map(([name, value]) => {
+      const lines = value.split("\n").map((line) => fitted(terminal, line, width + 4));
+      return `  ${name.padEnd(width)}  ${lines.join("").slice(width + 4)}`;
+    })
     .join("");
 }

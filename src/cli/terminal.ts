@@ -63,6 +63,16 @@ export function beside(
   return `${head.text}${" ".repeat(Math.max(1, indent - head.width))}${lines.trimStart()}`;
 }
 
+// biome-ignore lint/suspicious/noControlCharactersInRegex: that is what a colour begins with.
+const PAINT = /\u001b\[\d+m/g;
+
+/** The line as it is where the terminal has room for it after `indent` spaces, else as `wrapped` has it. */
+export function fitted(terminal: Pick<Terminal, "columns">, line: string, indent: number): string {
+  const width = indent + line.replace(PAINT, "").length;
+  if (width <= (terminal.columns ?? width)) return `${" ".repeat(indent)}${line}\n`;
+  return wrapped(terminal, line, indent);
+}
+
 /** The text in lines of the terminal, each after `indent` spaces; a word that is longer keeps its line. */
 export function wrapped({ columns }: Pick<Terminal, "columns">, text: string, indent: number): string {
   const margin = " ".repeat(indent);

@@ -183,6 +183,13 @@ describe("kubectl macpool check -f", () => {
     });
   });
 
+  it("names no interface whose name is not a text", async () => {
+    const second = JSON.stringify(vm("b", "02:5d:1c:00:00:07")).replaceAll('"name":"net1"', '"name":5');
+    const file = await write("two.yaml", vm("a", "02:5d:1c:00:00:07"), second);
+    const { stdout } = await check("-f", file, "--server", "http://127.0.0.1:1");
+    expect(stdout).toContain("    an interface asks for 02:5d:1c:00:00:07, as VirtualMachine lab/a");
+  });
+
   it("asks a server that can't be reached once, and says so once", async () => {
     const file = await write("vms.yaml", ...Array.from({ length: 20 }, (_, index) => vm(`web-${index}`)), nad({}));
     const away = await check("-f", file, "--server", "http://127.0.0.1:1");

@@ -238,7 +238,7 @@ describe("kubectl macpool explain", () => {
     expect(stdout).toContain(`unknown  accepted   ${MAC}; claims are not visible to you: needs list on macclaims\n`);
     expect(stdout).toContain("frames of VLAN 100 leave node-a by eno2");
     const nothing = await bed.say({ ...using, other: () => FORBIDDEN }, "explain", "lab/web");
-    expect(nothing).toMatchObject({ exitCode: 1, stdout: "", stderr: expect.stringContaining("error: ") });
+    expect(nothing).toMatchObject({ exitCode: 2, stdout: "", stderr: expect.stringContaining("error: ") });
   });
 
   it("bounds what somebody wrote into an object, and asks for no network with an impossible name", async () => {

@@ -186,17 +186,17 @@ describe("kubectl macpool on a real API server", () => {
       stderr: expect.stringContaining("use one of table"),
     });
     expect(await macpool("list", "--context", "moon")).toMatchObject({
-      code: 1,
+      code: 2,
       stderr: expect.stringMatching(/^error: .*: context "moon" is not among its contexts: choose one \(.+\)\.\n$/),
     });
     expect(await macpool("list", "--kubeconfig", "/nowhere")).toMatchObject({
-      code: 1,
+      code: 2,
       stderr: "error: Kubeconfig /nowhere does not exist: set KUBECONFIG to the path of a kubeconfig.\n",
     });
     const poor = join(folder, "poor.kubeconfig");
     await writeFile(poor, await bed.controlPlane.userKubeconfig("poor"));
     const refused = await macpool("list", "--kubeconfig", poor);
-    expect(refused.code).toBe(1);
+    expect(refused.code).toBe(2);
     expect(refused.stderr).toMatch(
       /\nerror: mac(claims|pools).* is forbidden: User "poor".*ClusterRoleBinding to kubemacpool-view\.\n$/,
     );
@@ -207,7 +207,7 @@ describe("kubectl macpool on a real API server", () => {
 
   it("asks in the name of another user and of groups", async () => {
     const refused = await macpool("list", "--as", "ann");
-    expect(refused).toMatchObject({ code: 1, stdout: "" });
+    expect(refused).toMatchObject({ code: 2, stdout: "" });
     expect(refused.stderr).toMatch(/ is forbidden: User "ann" cannot list /);
     const one = await macpool("list", "--as", "ann", "--as-group", "dev", "--as-group", "system:masters");
     expect(one.code).toBe(0);

@@ -125,7 +125,7 @@ describe("kubectl macpool lint", () => {
     [
       "a file that is not there",
       ["-f", "absent.yaml"],
-      1,
+      2,
       "error: absent.yaml can't be read: no such file or directory\n",
     ],
   ])("explains %s", async (_, argv, exitCode, stderr) => {
@@ -135,7 +135,7 @@ describe("kubectl macpool lint", () => {
   it("says which file is broken, and where", async () => {
     const file = await write("broken.yaml", nad("a", GOOD), "spec: [\n");
     expect(await lint("-f", file)).toEqual({
-      exitCode: 1,
+      exitCode: 2,
       stdout: "",
       stderr: expect.stringMatching(/^error: .*broken\.yaml is not YAML: .* at line \d+, column \d+\n$/),
     });
@@ -151,7 +151,7 @@ describe("kubectl macpool lint", () => {
       "empty has no files that end in .yaml, .yml or .json",
     );
     const pod = await write("pod.yaml", stringify({ kind: "Pod" }));
-    expect((await lint("-f", pod)).stderr).toBe(`no NetworkAttachmentDefinition in ${pod}\n`);
+    expect((await lint("-f", pod)).stderr).toBe(`error: there is no NetworkAttachmentDefinition in ${pod}\n`);
   });
 
   it("survives objects of any shape, and obeys none of them", async () => {
@@ -174,7 +174,7 @@ describe("kubectl macpool lint", () => {
 
   it("needs a kubeconfig only to count nodes", async () => {
     const { exitCode, stderr } = await lint("--nodes", "-f", await write("good.yaml", nad("a", GOOD)));
-    expect(exitCode).toBe(1);
+    expect(exitCode).toBe(2);
     expect(stderr).toContain("no-kubeconfig");
   });
 });

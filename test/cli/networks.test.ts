@@ -95,7 +95,7 @@ describe("kubectl macpool networks", () => {
 
   it("says in the pool's words that there is no such network", async () => {
     const { exitCode, stderr } = await bed.say({ rest: restOf(answers) }, "network", "vlan10", "-n", "tenant-a");
-    expect(exitCode).toBe(1);
+    expect(exitCode).toBe(2);
     expect(stderr).toContain("There is no NetworkAttachmentDefinition tenant-a/vlan10. Did you mean vlan100?");
   });
 
@@ -113,7 +113,7 @@ describe("kubectl macpool networks", () => {
 
   it("says without the service what else to ask", async () => {
     const { exitCode, stderr } = await bed.say({ proxy: status(503, "no endpoints available") }, "networks");
-    expect(exitCode).toBe(1);
+    expect(exitCode).toBe(2);
     expect(stderr).toContain("kubectl macpool lint -f FILE --nodes");
   });
 });

@@ -27,6 +27,9 @@ const NODES = list([
   node("node-a", BR1),
 ]);
 
+/** What the service tells the owner of a namespace with a network on it. */
+const TOLD = { name: "br1", nodes: 1, totalNodes: 3, on: [{ node: "node-a" }] };
+
 describe("kubectl macpool new-network", () => {
   let bed: CliBed;
   beforeEach(async () => {
@@ -82,7 +85,14 @@ describe("kubectl macpool new-network", () => {
     [
       "nodes that may not be listed",
       nodesAre(status(403, 'nodes is forbidden: User "t" cannot list resource "nodes"', "Forbidden")),
-      "you may not list nodes: nobody knows here which of them have br1\n",
+      "which nodes have br1 is not visible to you: needs list on nodes\n",
+    ],
+    [
+      "nodes that only the service tells of",
+      nodesAre(status(403, "no", "Forbidden"), {
+        rest: (path) => (path === "bridges" ? { body: { items: [TOLD], total: 1 } } : undefined),
+      }),
+      "1 of 3 nodes has br1: node-a\n",
     ],
     ["a server without an answer", nodesAre(status(500, "etcd is away")), "could not look at nodes: etcd is away\n"],
   ])("says of %s what it knows, and ends with 0", async (_, script, stderr) => {

@@ -217,7 +217,7 @@ SERVICE_AWAY
     ["check 02:00:00:00:00:01", "what would be accepted"],
   ])("do not know %s, and it is said in one line", async (words, what) => {
     expect(await say(away, ...words.split(" "))).toEqual({
-      exitCode: 1,
+      exitCode: 2,
       stdout: "",
       stderr: `error: only the MAC pool's service knows ${what}. It can't be asked: it does not answer (no endpoints available)\n`,
     });

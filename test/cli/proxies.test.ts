@@ -49,7 +49,7 @@ describe("a proxy between kubectl macpool and the API server", () => {
     expect(asked).toBeGreaterThan(0);
     const direct = await list({ HTTP_PROXY: proxy.url, NO_PROXY: ".cluster.invalid" });
     expect(direct).toMatchObject({
-      exitCode: 1,
+      exitCode: 2,
       stderr: expect.stringContaining(`http://${NAME}:${port} can't be reached`),
     });
     expect(proxy.asked).toHaveLength(asked);

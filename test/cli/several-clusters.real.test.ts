@@ -122,7 +122,7 @@ it("says which cluster can't be read, and compares nothing", async () => {
   cli.kubeconfig = await cli.write("broken", JSON.stringify(broken));
   const ended = await cli.run("ranges", "--contexts", "a,b");
   cli.kubeconfig = kubeconfig;
-  expect(ended).toMatchObject({ code: 1, stdout: "" });
+  expect(ended).toMatchObject({ code: 2, stdout: "" });
   expect(ended.stderr).toMatch(
     /^error: context b: the API server https:\/\/127\.0\.0\.1:1 can't be reached \(ECONNREFUSED\)/m,
   );

@@ -103,7 +103,7 @@ it.each([
 
 it("compares nothing when a cluster is missing, unknown or named twice", async () => {
   expect(await macpool(kubeconfig, ["ranges", "--contexts", "a,moon"])).toMatchObject({
-    exitCode: 1,
+    exitCode: 2,
     stdout: "",
     stderr: expect.stringMatching(/^error: context moon: .*context "moon" is not among its contexts.*\n$/),
   });

@@ -54,7 +54,7 @@ describe("the single executable", () => {
   it("says what a cluster that hangs, or is absent, means", async () => {
     cluster.script = { hangs: true };
     const hung = await macpool("status", "--request-timeout", "300ms");
-    expect(hung).toMatchObject({ code: 1, stdout: "" });
+    expect(hung).toMatchObject({ code: 2, stdout: "" });
     expect(hung.stderr).toMatch(/^error: the API server \S+ does not answer in time: [^\n]+\n$/);
     expect((await macpool("status", "--server", "http://127.0.0.1:1")).stderr).toMatch(
       /^error: the API server http:\/\/127\.0\.0\.1:1 can't be reached \(ECONNREFUSED\)[^\n]+\n$/,

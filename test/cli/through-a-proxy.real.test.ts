@@ -121,7 +121,7 @@ describe("kubectl macpool, a proxy and an exec plugin in front of a real API ser
     const asked = proxy.asked.length;
     expect(asked).toBeGreaterThan(0);
     const direct = await withEnv({ ...env, NO_PROXY: ".cluster.invalid" }, "list", "--kubeconfig", plain);
-    expect(direct).toMatchObject({ code: 1, stdout: "" });
+    expect(direct).toMatchObject({ code: 2, stdout: "" });
     expect(direct.stderr).toContain(`the API server https://${place} can't be reached`);
     const named = await far("named", { "proxy-url": other.url });
     expect(await withEnv(env, "list", "--kubeconfig", named)).toMatchObject({ code: 0, stderr: "" });
@@ -136,7 +136,7 @@ describe("kubectl macpool, a proxy and an exec plugin in front of a real API ser
     const known = await far("known", { "proxy-url": login("se%20cret") });
     expect(await macpool("list", "--kubeconfig", known)).toMatchObject({ code: 0, stderr: "" });
     const unknown = await macpool("list", "--kubeconfig", await far("unknown", { "proxy-url": login("guess") }));
-    expect(unknown).toMatchObject({ code: 1, stdout: "" });
+    expect(unknown).toMatchObject({ code: 2, stdout: "" });
     expect(unknown.stderr).toContain(`proxy ${proxy.url}: it answers 407 Proxy Authentication Required`);
     expect(unknown.stderr).not.toContain("guess");
   });

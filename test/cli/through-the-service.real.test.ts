@@ -117,7 +117,7 @@ describe("kubectl macpool through the API server's proxy", () => {
     ];
     for (const args of others) {
       const refused = await macpool(...args, "--kubeconfig", tenant);
-      expect(refused, args.join(" ")).toMatchObject({ code: 1, stdout: "" });
+      expect(refused, args.join(" ")).toMatchObject({ code: 2, stdout: "" });
       expect(refused.stderr).toMatch(/^error: User "system:serviceaccount:default:tenant" may not .*\n$/);
       expect(refused.stderr, args.join(" ")).not.toContain("?namespace=");
     }
@@ -135,7 +135,7 @@ describe("kubectl macpool through the API server's proxy", () => {
     for (const [args, sentence] of sentences) {
       const ended = await macpool(...args);
       expect(ended.stderr).toMatch(sentence);
-      expect(ended).toMatchObject({ code: 1, stdout: "" });
+      expect(ended).toMatchObject({ code: 2, stdout: "" });
     }
   });
 
@@ -163,10 +163,10 @@ describe("kubectl macpool through the API server's proxy", () => {
     );
     const nobody = await kubeconfig("nobody", "nowhere");
     const refused = await macpool("list", "--kubeconfig", nobody);
-    expect(refused.code).toBe(1);
+    expect(refused.code).toBe(2);
     expect(refused.stderr).toMatch(/error: mac(claims|pools).* is forbidden: .*ClusterRoleBinding to kubemacp.*\n$/);
     const absent = await cli.run("denials", "--pool-namespace", "default");
-    expect(absent).toMatchObject({ code: 1, stdout: "" });
+    expect(absent).toMatchObject({ code: 2, stdout: "" });
     expect(absent.stderr).toMatch(/^error: .* knows the denials\. .*: its Service does not exist there\n$/);
   });
 
@@ -292,7 +292,7 @@ describe("kubectl macpool through the API server's proxy", () => {
       /^1 finding\n\nSERVICE_AWAY\n {2}The MAC pool's service can't be asked: it does not answer .*\n {2}-> Look at the pods/,
     );
     const denials = await macpool("denials");
-    expect(denials).toMatchObject({ code: 1, stdout: "" });
+    expect(denials).toMatchObject({ code: 2, stdout: "" });
     expect(denials.stderr).toMatch(
       /^error: only the MAC pool's service knows .*\. It can't be asked: it does not answer/,
     );

@@ -193,7 +193,7 @@ describe("a watch that is refused because the service is busy", () => {
   it("says so when it stays busy", async () => {
     const { told, stderr, exitCode } = await watched([events(listedEvents(claims.slice(0, 1))), busy], 2);
     expect(told).toHaveLength(1);
-    expect({ stderr, exitCode }).toEqual({ stderr: `error: ${detail}\n`, exitCode: 1 });
+    expect({ stderr, exitCode }).toEqual({ stderr: `error: ${detail}\n`, exitCode: 2 });
     expect(bed.cluster.asked.filter(({ path }) => path.includes("watch=true"))).toHaveLength(10);
   });
 

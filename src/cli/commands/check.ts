@@ -46,7 +46,7 @@ export const check: CommandSpec = {
     if (line.options.allNamespaces) throw new UsageError("check needs a namespace: write -n NAMESPACE in place of -A");
     if (paths.length === 0) return checkAddress(input);
     noArguments(line, "with -f, write MAC or -f FILE");
-    const manifests = await readManifests(paths, process.stdin, LIMITS).catch(unreadable);
+    const manifests = await readManifests(paths, process.stdin, LIMITS);
     if (manifests.every(({ object }) => object === null)) {
       throw new UsageError(`there is no object in ${paths.join(", ")}: write a manifest into it`);
     }
@@ -73,10 +73,6 @@ async function checkAddress({ line, namespace: chosen, ask, terminal }: CommandI
     stdout: formatViews(line, view, [claimNameOf(view)]) ?? describe(view, terminal),
     exitCode: view.accepted ? 0 : 1,
   };
-}
-
-function unreadable(error: unknown): never {
-  throw error instanceof CliError ? new UsageError(error.message, { cause: error }) : error;
 }
 
 /** The files may need no cluster. */
@@ -107,7 +103,7 @@ function describe(view: CheckView, terminal: Terminal): string {
     ],
   ];
   const known = fields.filter(([, value]) => value !== "");
-  return `${mac} ${verdict} in namespace ${namespace}\n${wrapped(terminal, message, 2)}${formatFields(known)}`;
+  return `${mac} ${verdict} in namespace ${namespace}\n${wrapped(terminal, message, 2)}${formatFields(known, terminal)}`;
 }
 
 interface CheckedFiles extends Pick<ManifestCheck, "items" | "ignored"> {

@@ -44,10 +44,11 @@ async function inCluster({ line, namespace: chosen, ask, terminal, nowMs }: Comm
   const list = await ask((backend) => backend.collisions(namespace));
   const exitCode = list.items.length > 0 ? 1 : 0;
   const formatted = formatViews(line, list, list.items.map(claimNameOf));
-  if (formatted !== undefined) return { stdout: formatted, exitCode };
+  const emptyIn = list.items.length === 0 ? namespace : undefined;
+  if (formatted !== undefined) return { stdout: formatted, exitCode, emptyIn };
   if (list.items.length === 0) {
     const where = namespace === undefined ? "in the cluster" : `in namespace ${namespace}`;
-    return { stdout: "", stderr: `No running object ${where} shares its address.`, exitCode };
+    return { stdout: "", stderr: `No running object ${where} shares its address.`, exitCode, emptyIn };
   }
   const columns: Column<Row<User>>[] = [
     { header: "MAC", cell: ({ mac }) => mac },

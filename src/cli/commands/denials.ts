@@ -17,11 +17,13 @@ export const denials: CommandSpec = {
     const namespace = await chosen();
     const list = await ask((backend) => backend.denials(namespace));
     const formatted = formatViews(line, list, list.items.filter(({ name }) => !name.endsWith("*")).map(ownerNameOf));
-    if (formatted !== undefined) return { stdout: formatted, exitCode: 0 };
+    const emptyIn = list.items.length === 0 ? namespace : undefined;
+    if (formatted !== undefined) return { stdout: formatted, exitCode: 0, emptyIn };
     const silent = list.partial?.length ? `Replicas that did not answer: ${list.partial.join(", ")}.` : "";
     if (list.items.length === 0) {
       const where = namespace === undefined ? "in the cluster" : `in namespace ${namespace}`;
-      return { stdout: "", stderr: [`No refusal is remembered ${where}.`, silent].join(" ").trim(), exitCode: 0 };
+      const stderr = [`No refusal is remembered ${where}.`, silent].join(" ").trim();
+      return { stdout: "", stderr, exitCode: 0, emptyIn };
     }
     const columns: Column<DenialView>[] = [
       { header: "LAST", cell: ({ at }) => shortAge(Date.parse(at), nowMs) },
@@ -37,7 +39,7 @@ export const denials: CommandSpec = {
     ];
     const options = tableOptions(line.options, terminal);
     if (line.options.output === "wide") {
-      const message: Column<DenialView> = { header: "MESSAGE", cell: (denial) => denial.message };
+      const message: Column<DenialView> = { header: "MESSAGE", cell: (denial) => denial.message, below: true };
       return { stdout: formatTable([...columns, message], list.items, options), stderr: silent, exitCode: 0 };
     }
     const lines = formatTable(columns, list.items, options).split(/(?<=\n)/);

@@ -15,7 +15,7 @@ export const doctor: CommandSpec = {
     noArguments(line);
     const view = await ask((backend) => backend.consistency(onlyNamespace));
     const stdout = formatViews(line, view) ?? describe(view, onlyNamespace, terminal, nowMs);
-    return { stdout, exitCode: view.total === 0 ? 0 : 1 };
+    return { stdout, exitCode: view.total === 0 ? 0 : 1, emptyIn: view.total === 0 ? onlyNamespace : undefined };
   },
 };
 
@@ -40,6 +40,6 @@ function describe(view: KnownConsistency, namespace: string | undefined, termina
       ? `${painted(terminal, "green", `Nothing is inconsistent${where}.`)}\n`
       : painted(terminal, "red", `${total} finding${total === 1 ? "" : "s"}`);
   return total === 0
-    ? `${verdict}${formatFields(fields)}`
-    : `${verdict}\n${findings.map((one) => describeFinding(one, terminal, nowMs)).join("")}${more.join("")}\n${formatFields(fields)}`;
+    ? `${verdict}${formatFields(fields, terminal)}`
+    : `${verdict}\n${findings.map((one) => describeFinding(one, terminal, nowMs)).join("")}${more.join("")}\n${formatFields(fields, terminal)}`;
 }

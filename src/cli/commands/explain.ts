@@ -15,7 +15,7 @@ import { explained } from "../way/explained.ts";
 const COLOURS: Readonly<Record<Step["state"], Colour>> = { ok: "green", wrong: "red", unknown: "yellow" };
 const MAX_STATE = "unknown".length;
 const MAX_STEP = Math.max(...STEPS.map(({ length }) => length));
-const UNKNOWN = "\nWhat was refused, and interfaces without a claim, are not known without the service.\n";
+const UNKNOWN = "What was refused, and interfaces without a claim, are not known without the service.";
 const UNKNOWN_HOSTS = "Whether a node has one of these addresses is not known: you may not read NodeMACs.";
 const CHECK_ADDRESS = "kubectl macpool check MAC says whether another address would be accepted";
 const SHOW_POOLS = "kubectl macpool status shows how full each pool is; an administrator can add a range";
@@ -56,7 +56,8 @@ export const explain: CommandSpec = {
       return { stdout: "", stderr, exitCode: 1 };
     }
     const formatted = formatViews(line, { ...owner, way }, [ownerNameOf(owner)]);
-    const stdout = formatted ?? describe(owner, way, terminal, nowMs) + (knowsRefusals ? "" : UNKNOWN);
+    const stdout =
+      formatted ?? describe(owner, way, terminal, nowMs) + (knowsRefusals ? "" : `\n${wrapped(terminal, UNKNOWN, 0)}`);
     return { stdout, exitCode: isKnown && refusalOf(owner) === undefined ? 0 : 1 };
   },
 };
@@ -82,7 +83,13 @@ function describe(owner: KnownHistory, way: readonly Way[], terminal: Terminal, 
     ...(events.length === 0 ? [] : [`History, newest first\n${history(events, terminal)}`]),
     ...(owner.partial.length === 0
       ? []
-      : [`Replicas that did not answer: ${owner.partial.join(", ")}. Their refusals are missing.\n`]),
+      : [
+          wrapped(
+            terminal,
+            `Replicas that did not answer: ${owner.partial.join(", ")}. Their refusals are missing.`,
+            0,
+          ),
+        ]),
   ].join("\n");
 }
 
@@ -123,7 +130,10 @@ function refused(
   const todo = [...holder, ...adviceFor(code, mac !== undefined || code === "MACPOOL_INVALID_MAC")];
   const who = `${object.kind} ${owner.namespace}/${object.name}`;
   const head = `${who} was ${painted(terminal, "red", "refused")} ${spanInWords(nowMs - Date.parse(at))} ago:\n`;
-  const can = todo.length === 0 ? "" : `What you can do\n${todo.map((text) => `  - ${text}\n`).join("")}`;
+  const can =
+    todo.length === 0
+      ? ""
+      : `What you can do\n${todo.map((text) => `  - ${wrapped(terminal, text, 4).trimStart()}`).join("")}`;
   return `${head}${wrapped(terminal, message, 2)}${can}`;
 }
 

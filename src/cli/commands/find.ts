@@ -68,7 +68,12 @@ async function findByText(wanted: string, input: CommandInput): Promise<CommandR
       ? ["", "try kubectl macpool list -A, or -n NAMESPACE if you may read one namespace only"]
       : [` in namespace ${namespace}`, `kubectl macpool list -n ${namespace} shows what there is`];
   const stderr = `no MAC address found for ${JSON.stringify(wanted)}${where}: ${advice}`;
-  return { stdout: formatViews(input.line, { items: [], total: 0 }, []) ?? "", stderr, exitCode: 1 };
+  return {
+    stdout: formatViews(input.line, { items: [], total: 0 }, []) ?? "",
+    stderr,
+    exitCode: 1,
+    emptyIn: namespace,
+  };
 }
 
 /** Nodes, and stations outside the cluster, with an address of such a part. */

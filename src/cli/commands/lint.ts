@@ -3,6 +3,7 @@ import type { ClusterFacts } from "../../nad-lint/lint.ts";
 import { plain } from "../backends/plain-text.ts";
 import type { CommandInput, CommandSpec } from "../command.ts";
 import { noArguments, switchOption, textOptions, UsageError } from "../command-line.ts";
+import { CliError } from "../faults.ts";
 import { counted, describeFindings } from "../findings-text.ts";
 import { readManifests } from "../manifests.ts";
 import { lintNetworks, type Network, networkIn } from "../networks.ts";
@@ -16,7 +17,8 @@ export const lint: CommandSpec = {
   summary: "what is wrong with NetworkAttachmentDefinitions in files",
   details: [
     "Reads them as the plugins bridge and tuning do, without a cluster, and says what will happen to pods and what to write " +
-      "instead. Networks of other plugins are passed over. Ends with 1 where something is wrong.",
+      "instead. Networks of other plugins are passed over. Ends with 1 where something is wrong, and with 2 where a file can't be " +
+      "read, or there is no network.",
   ],
   examples: ["kubectl macpool lint -f networks.yaml", "kubectl macpool lint -f manifests/ --nodes"],
   options: [
@@ -38,9 +40,7 @@ export const lint: CommandSpec = {
       const network = networkIn(manifest, line.options.namespace ?? "default");
       return network === undefined ? [] : { source: manifest.source, ...network };
     });
-    if (networks.length === 0) {
-      return { stdout: "", stderr: `no NetworkAttachmentDefinition in ${paths.join(", ")}`, exitCode: 1 };
-    }
+    if (networks.length === 0) throw new CliError(`there is no NetworkAttachmentDefinition in ${paths.join(", ")}`);
     const cluster = switchOption(line, "nodes") ? await nodesOf(input) : {};
     const findings = lintNetworks(networks, cluster);
     const views = plain(

@@ -25,11 +25,12 @@ export const list: CommandSpec = {
     const all = await input.ask((backend) => backend.claims(namespace));
     const claims = pool === undefined ? all : all.filter((claim) => claim.pool === pool);
     const formatted = formatList(line, claims, claimNameOf);
-    if (formatted !== undefined) return { stdout: formatted, exitCode: 0 };
+    const emptyIn = all.length === 0 ? namespace : undefined;
+    if (formatted !== undefined) return { stdout: formatted, exitCode: 0, emptyIn };
     if (claims.length === 0) {
       const where = namespace === undefined ? "in the cluster" : `in namespace ${namespace}`;
       const what = pool === undefined ? "MAC addresses" : `addresses of MACPool ${pool}`;
-      return { stdout: "", stderr: `No ${what} are in use ${where}.`, exitCode: 0 };
+      return { stdout: "", stderr: `No ${what} are in use ${where}.`, exitCode: 0, emptyIn };
     }
     return { stdout: formatClaims(claims, namespace, input), exitCode: 0 };
   },

@@ -13,7 +13,8 @@ export const namespaces: CommandSpec = {
     noArguments(line);
     const items = await ask((backend) => backend.namespaces(onlyNamespace));
     const formatted = formatList(line, items, ({ name }) => `namespace/${name}`);
-    if (formatted !== undefined) return { stdout: formatted, exitCode: 0 };
+    const emptyIn = items.length === 0 ? onlyNamespace : undefined;
+    if (formatted !== undefined) return { stdout: formatted, exitCode: 0, emptyIn };
     const managed = (is: boolean): string => (is ? "managed" : "ignored");
     const columns: Column<NamespaceView>[] = [
       { header: "NAMESPACE", cell: ({ name }) => name, cut: true },
@@ -24,10 +25,10 @@ export const namespaces: CommandSpec = {
       { header: "LIMIT", cell: ({ limit }) => (limit === undefined ? "" : String(limit)), drop: 2 },
     ];
     const because: Column<NamespaceView>[] = [
-      { header: "VMS BECAUSE", cell: ({ because }) => because.vms },
-      { header: "PODS BECAUSE", cell: ({ because }) => because.pods },
+      { header: "VMS BECAUSE", cell: ({ because }) => because.vms, below: true },
+      { header: "PODS BECAUSE", cell: ({ because }) => because.pods, below: true },
     ];
     const shown = line.options.output === "wide" ? [...columns, ...because] : columns;
-    return { stdout: formatTable(shown, items, tableOptions(line.options, terminal)), exitCode: 0 };
+    return { stdout: formatTable(shown, items, tableOptions(line.options, terminal)), exitCode: 0, emptyIn };
   },
 };

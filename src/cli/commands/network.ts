@@ -55,7 +55,7 @@ function describe(view: NetworkView, options: Parameters<typeof tableOptions>[0]
   const others = left === 0 ? "" : `${withCommas(left)} other nodes without VMs: -o wide shows them.\n`;
   const wrong = findings.length === 0 ? "" : `\n${describeFindings(findings, terminal)}`;
   const users = describeUsers(view, options, terminal);
-  return `Network ${namespace}/${name}\n${formatFields(fieldsOf(view))}${table}${others}${users}${wrong}`;
+  return `Network ${namespace}/${name}\n${formatFields(fieldsOf(view), terminal)}${table}${others}${users}${wrong}`;
 }
 
 const KINDS: Readonly<Record<NetworkUserView["kind"], string>> = {

@@ -32,9 +32,10 @@ export const networks: CommandSpec = {
     const isMeant = ({ name }: BridgeView): boolean => search === undefined || used.has(name) || name.includes(search);
     const bridges = (await ask((backend) => backend.bridges(onlyNamespace))).filter(isMeant);
     const formatted = formatViews(line, { bridges, networks: found }, found.map(networkNameOf));
-    if (formatted !== undefined) return { stdout: formatted, exitCode: 0 };
+    const emptyIn = bridges.length + found.length === 0 ? onlyNamespace : undefined;
+    if (formatted !== undefined) return { stdout: formatted, exitCode: 0, emptyIn };
     if (bridges.length + found.length === 0) {
-      return { stdout: "", stderr: "No network and no bridge is known there.", exitCode: 0 };
+      return { stdout: "", stderr: "No network and no bridge is known there.", exitCode: 0, emptyIn };
     }
     const columns = columnsFor(bridges, found, line, terminal).map(withHeadings);
     const table = formatTable(columns, rowsOf(bridges, found), tableOptions(line.options, terminal));

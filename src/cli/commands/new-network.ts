@@ -122,17 +122,16 @@ const MAX_NODES = 10;
 /** Which nodes have the bridge, in a sentence. What can't be known is no reason not to print the network. */
 async function nodesWith(
   bridge: string,
-  { open, line }: CommandInput,
+  input: CommandInput,
 ): Promise<{ readonly nodes?: NodesWithBridges; readonly sentence: string }> {
   let described: unknown;
   try {
-    const cluster = await open();
+    const cluster = await input.open();
     try {
-      const nodes = await readNodes(cluster.client, line.options.requestTimeoutMs);
+      const nodes = await readNodes(cluster.client, input.line.options.requestTimeoutMs);
       return { nodes, sentence: sentenceOf(bridge, nodes) };
     } catch (error) {
-      if (isForbidden(error))
-        return { sentence: `you may not list nodes: nobody knows here which of them have ${bridge}` };
+      if (isForbidden(error)) return { sentence: await toldSentence(bridge, input) };
       described = cluster.describe(error);
     }
   } catch (error) {
@@ -142,10 +141,33 @@ async function nodesWith(
   return { sentence: `could not look at nodes: ${described.message}` };
 }
 
+/** By what the pool's service tells a user who may not list nodes. */
+async function toldSentence(bridge: string, { ask, namespace }: CommandInput): Promise<string> {
+  try {
+    const bridges = await ask(async (backend) => backend.bridges(await namespace()));
+    const told = bridges.find(({ name }) => name === bridge);
+    if (told !== undefined)
+      return describeNodes(
+        bridge,
+        told.on.map(({ node }) => node),
+        told.nodes,
+        told.totalNodes,
+      );
+  } catch (error) {
+    if (!(error instanceof CliError)) throw error;
+  }
+  return `which nodes have ${bridge} is not visible to you: needs list on nodes`;
+}
+
 function sentenceOf(bridge: string, { total, publishing }: NodesWithBridges): string {
   const names = publishing(bridge).sort();
-  const more = names.length - MAX_NODES;
-  const shown = names.slice(0, MAX_NODES).join(", ");
-  const list = names.length === 0 ? "" : `: ${shown}${more > 0 ? ` and ${more} more` : ""}`;
-  return `${nodesHave(names.length, total, bridge)}${list}`;
+  return describeNodes(bridge, names, names.length, total);
+}
+
+/** `names`: of some of the nodes that have it, or of all. */
+function describeNodes(bridge: string, names: readonly string[], having: number, total: number): string {
+  const shown = names.slice(0, MAX_NODES);
+  const more = having - shown.length;
+  const list = shown.length === 0 ? "" : `: ${shown.join(", ")}${more > 0 ? ` and ${more} more` : ""}`;
+  return `${nodesHave(having, total, bridge)}${list}`;
 }

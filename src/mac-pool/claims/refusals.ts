@@ -68,8 +68,9 @@ export function conflict(
   },
 ): Refusal {
   const isComing = isAwaited && !owners.some((owner) => objectsListing.some((observed) => mayBe(owner, observed)));
-  const other = owners[0]?.kind === "Pod" ? "delete the other pod first" : "first remove it from the other VM";
-  const more = isComing ? `try again in ${waitOf(pendingMs)}: it is free then if that object was not created` : other;
+  const more = isComing
+    ? `try again in ${waitOf(pendingMs)}: it is free then if that object was not created`
+    : takingFrom(owners);
   const text = namedText(
     owners,
     (describe) =>
@@ -78,6 +79,12 @@ export function conflict(
       `Leave ${field} out to get a free address. To use this one, ${more}.`,
   );
   return { code: "MACPOOL_CONFLICT", about: { interface: interfaceName, mac }, ...text };
+}
+
+function takingFrom(owners: readonly ClaimOwner[]): string {
+  const pods = owners.filter(({ kind }) => kind === "Pod").length;
+  if (pods === 0) return "first remove it from the other VM";
+  return pods === owners.length ? "delete the other pod first" : "first remove it from the VM, and delete the pod";
 }
 
 /** The policy allows it, but a claim has no room for one more owner. */

@@ -82,14 +82,14 @@ export const networks = z.array(networkViewSchema).parse([
     type: "cnv-bridge",
     bridge: "br9",
     mtu: 9000,
-    nodes: { ...NO_NODES, withBridge: 0, fails: 3 },
+    nodes: { ...NO_NODES, withBridge: 0, noBridge: 3 },
     pending: 1,
     usedBy: ["tenant-lab"],
     waiting: ["tenant-lab/nobridge2"],
     cells: cellsOf([
-      [0, "Fails"],
-      [0, "Fails"],
-      [0, "Fails"],
+      [0, "NoBridge"],
+      [0, "NoBridge"],
+      [0, "NoBridge"],
     ]),
     findings: [
       {

@@ -24,6 +24,8 @@ export interface Script {
   readonly pools?: readonly object[] | Answer;
   readonly claims?: readonly object[] | Answer;
   readonly namespaces?: readonly object[] | Answer;
+  /** A single one; any exists where this does not answer. */
+  readonly namespace?: (name: string) => Answer | undefined;
   /** NodeMACs. */
   readonly hosts?: readonly object[] | Answer | undefined;
   /** Any other path of the API server. */
@@ -96,6 +98,8 @@ export class ScriptedCluster implements AsyncDisposable {
       return rest?.(path, searchParams) ?? problem(404, "NOT_FOUND", `there is no ${path}`);
     }
     if (pathname === "/api/v1/namespaces") return listOf(namespaces);
+    const named = /^\/api\/v1\/namespaces\/([^/]+)$/.exec(pathname)?.[1];
+    if (named !== undefined) return this.script.namespace?.(named) ?? { body: { metadata: { name: named } } };
     if (pathname === `${OBJECTS}macpools`) return listOf(pools);
     if (pathname === `${OBJECTS}macclaims`) return listOf(claims);
     const claim =

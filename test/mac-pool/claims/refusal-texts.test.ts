@@ -66,6 +66,10 @@ describe("a refusal", () => {
     const exists = conflict(MAC, "a", [owner()], { ...ASKED, objectsListing: [observed()] }).message;
     expect(exists).not.toContain("admitted");
     expect(exists).toContain("first remove it from the other VM");
+    const both = [owner(), owner({ kind: "Pod", name: "thief" })];
+    expect(conflict(MAC, "a", both, { ...ASKED, isAwaited: false, objectsListing: [] }).message).toMatch(
+      /To use this one, first remove it from the VM, and delete the pod\.$/,
+    );
   });
 
   it("names five owners and tells how many there are besides", () => {

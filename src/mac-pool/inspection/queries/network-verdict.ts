@@ -77,13 +77,13 @@ export function judgeNetwork(
       const verdict = verdictOnNode(bridge, { node: group.nodes[0] ?? "", ...group.bridge });
       return isMistaken && verdict === "Works" ? "Warning" : verdict;
     }),
-    elsewhere: verdictWithoutBridge(bridge, resource, groups.length > 0),
+    elsewhere: verdictWithoutBridge(bridge, resource),
   };
 }
 
 /** With a gateway the plugin makes the bridge. By the resource, the scheduler sends no pod there. */
-function verdictWithoutBridge(config: BridgeConfig, resource: string | undefined, isSomewhere: boolean): Verdict {
+function verdictWithoutBridge(config: BridgeConfig, resource: string | undefined): Verdict {
   if (config.addressing?.gateway === true) return "Works";
   const named = bridgeResource(config.bridge);
-  return isSomewhere && named !== undefined && resource === named ? "NoBridge" : "Fails";
+  return named !== undefined && resource === named ? "NoBridge" : "Fails";
 }

@@ -124,14 +124,14 @@ async function asked<T>(ask: () => Promise<T>): Promise<T> {
 /** Names no namespace: the reader may not know which one has what he asked for. `asksForOne`: whether he asked about one. */
 function forbidden({ username }: User, { verb, resource }: Wanted, asksForOne: boolean): Problem {
   const [where, hint] = whereOf(resource, asksForOne);
-  const detail = `User ${JSON.stringify(username)} may not ${verb} ${resource}.${MAC_POOL_GROUP} ${where}. Ask for a role that allows it.${hint}`;
+  const detail = `User ${JSON.stringify(username)} may not ${verb} ${resource}.${MAC_POOL_GROUP}${where}. Ask for a role that allows it.${hint}`;
   return new Problem("MACPOOL_FORBIDDEN", detail);
 }
 
 function whereOf(resource: Wanted["resource"], asksForOne: boolean): readonly [string, string] {
-  if (resource === "macpools") return ["in the cluster", ""];
-  if (asksForOne) return ["in the whole cluster, or in the namespace that was asked for", ""];
-  return ["in the whole cluster", " For what is in your namespace, name it: ?namespace=NAME."];
+  if (resource === "macpools") return [" in the cluster", ""];
+  if (asksForOne) return [": neither in the whole cluster nor in the namespace that was asked for", ""];
+  return [" in the whole cluster", " For what is in your namespace, name it: ?namespace=NAME."];
 }
 
 /** Of strangers at one client address. */

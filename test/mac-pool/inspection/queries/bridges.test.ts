@@ -104,9 +104,9 @@ describe("the reader of one namespace", () => {
     expect(items.map((item) => [item.name, ...cellsOf(item)])).toEqual([
       ["noann", "node-a 0 Works"],
       ["wrong", "node-a 0 Fails"],
-      ["br9", "node-a 0 Fails"],
+      ["br9", "node-a 0 NoBridge"],
     ]);
-    expect(cellsOf(await networks.network("tenant-lab", "br9", lab))).toEqual(["node-a 0 Fails"]);
+    expect(cellsOf(await networks.network("tenant-lab", "br9", lab))).toEqual(["node-a 0 NoBridge"]);
   });
 
   it("sees the bridges of its networks, with counts of its own VMs", async () => {

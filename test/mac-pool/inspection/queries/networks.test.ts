@@ -34,7 +34,7 @@ describe("networks", () => {
       ["node-a 1 Warning", "node-b 0 NoBridge", "node-c 0 NoBridge"],
       ["node-a 0 Works", "node-b 0 Fails", "node-c 0 Fails"],
       ["node-a 0 Fails", "node-b 0 Fails", "node-c 0 Fails"],
-      ["node-a 0 Fails", "node-b 0 Fails", "node-c 0 Fails"],
+      ["node-a 0 NoBridge", "node-b 0 NoBridge", "node-c 0 NoBridge"],
     ]);
     expect(items.map(codesOf)).toEqual([
       ["same-network"],

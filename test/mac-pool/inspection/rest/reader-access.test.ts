@@ -20,7 +20,7 @@ it("tells to name a namespace only who has named none", async () => {
   });
   await expect(access.scope(READER, CLAIMS, ["lab"])).rejects.toMatchObject({
     view: {
-      detail: `${may} in the whole cluster, or in the namespace that was asked for. Ask for a role that allows it.`,
+      detail: `${may}: neither in the whole cluster nor in the namespace that was asked for. Ask for a role that allows it.`,
     },
   });
   await expect(access.scope(READER, { verb: "get", resource: "macpools" }, [])).rejects.toMatchObject({
