@@ -2,9 +2,8 @@ import { randomInt } from "node:crypto";
 import { type MacRange, parseRange } from "../../api/mac-range.ts";
 import { DEFAULT_NAMESPACE } from "../../api/names.ts";
 import { plain } from "../backends/plain-text.ts";
-import type { CommandInput, CommandResult, CommandSpec } from "../command.ts";
+import type { CommandInput, CommandSpec } from "../command.ts";
 import { type CommandLine, noArguments, textOptions, UsageError } from "../command-line.ts";
-import { CliError } from "../faults.ts";
 import { CHECKS, type CheckLine } from "../preflight/check-line.ts";
 import { ClusterReader } from "../preflight/cluster-reader.ts";
 import { readOthers } from "../preflight/other-clusters.ts";
@@ -64,9 +63,7 @@ export const preflight: CommandSpec = {
     const contexts = contextsOf(line) ?? [];
     if (line.options.allNamespaces)
       throw new UsageError("preflight is about one namespace: write -n NAMESPACE in place of -A");
-    const lines = await read(input, ranges, contexts);
-    if ("exitCode" in lines) return lines;
-    const items = plain(lines);
+    const items = plain(await read(input, ranges, contexts));
     const toDo = items.filter(({ state }) => state === "do").length;
     const unchecked = items.filter(({ state }) => state === "unchecked").length;
     const formatted = formatViews(line, { items, total: items.length, toDo, unchecked });
@@ -82,20 +79,15 @@ async function read(
   input: CommandInput,
   ranges: readonly MacRange[],
   contexts: readonly string[],
-): Promise<readonly CheckLine[] | CommandResult> {
+): Promise<readonly CheckLine[]> {
+  const cluster = await input.open();
   try {
-    const cluster = await input.open();
-    try {
-      const reader = new ClusterReader(cluster.client, input.line.options.requestTimeoutMs);
-      const facts = await readFacts(reader, input.onlyNamespace ?? DEFAULT_NAMESPACE);
-      const { others, lines } = await readOthers(contexts, input);
-      return linesOf(facts, { ranges, others, otherLines: lines, random: randomInt(RANDOM_STEPS) / RANDOM_STEPS });
-    } catch (error) {
-      throw cluster.describe(error);
-    }
+    const reader = new ClusterReader(cluster.client, input.line.options.requestTimeoutMs);
+    const facts = await readFacts(reader, input.onlyNamespace ?? DEFAULT_NAMESPACE);
+    const { others, lines } = await readOthers(contexts, input);
+    return linesOf(facts, { ranges, others, otherLines: lines, random: randomInt(RANDOM_STEPS) / RANDOM_STEPS });
   } catch (error) {
-    if (!(error instanceof CliError)) throw error;
-    return { stdout: "", stderr: `error: ${error.message}`, exitCode: 2 };
+    throw cluster.describe(error);
   }
 }
 

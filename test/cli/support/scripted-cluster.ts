@@ -24,7 +24,7 @@ export interface Script {
   readonly pools?: readonly object[] | Answer;
   readonly claims?: readonly object[] | Answer;
   readonly namespaces?: readonly object[] | Answer;
-  /** A single one; any exists where this does not answer. */
+  /** A single one; any exists where this does not answer, and `other` is not given. */
   readonly namespace?: (name: string) => Answer | undefined;
   /** NodeMACs. */
   readonly hosts?: readonly object[] | Answer | undefined;
@@ -99,7 +99,8 @@ export class ScriptedCluster implements AsyncDisposable {
     }
     if (pathname === "/api/v1/namespaces") return listOf(namespaces);
     const named = /^\/api\/v1\/namespaces\/([^/]+)$/.exec(pathname)?.[1];
-    if (named !== undefined) return this.script.namespace?.(named) ?? { body: { metadata: { name: named } } };
+    if (named !== undefined && this.script.other === undefined)
+      return this.script.namespace?.(named) ?? { body: { metadata: { name: named } } };
     if (pathname === `${OBJECTS}macpools`) return listOf(pools);
     if (pathname === `${OBJECTS}macclaims`) return listOf(claims);
     const claim =
