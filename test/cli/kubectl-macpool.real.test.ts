@@ -82,9 +82,9 @@ describe("kubectl macpool on a real API server", () => {
     expect(all.stdout).toContain("multus br1-net");
     expect(all.stdout.trimEnd().split("\n")).toHaveLength(3);
     expect(await macpool("list", "-n", "nowhere")).toMatchObject({
-      code: 0,
+      code: 2,
       stdout: "",
-      stderr: `${OBJECTS_ONLY}No MAC addresses are in use in namespace nowhere.\n`,
+      stderr: `${OBJECTS_ONLY}error: there is no namespace nowhere\n`,
     });
   });
 
@@ -233,7 +233,10 @@ describe("kubectl macpool on a real API server", () => {
     await createNodes(bed.admin);
     expect((await macpool(...argv)).stderr).toMatch(/^1 of 2 nodes has br1: node-a\n/);
     const printed = await tenant.macpool(argv);
-    expect(printed).toMatchObject({ code: 0, stderr: expect.stringMatching(/^you may not list nodes: /) });
+    expect(printed).toMatchObject({
+      code: 0,
+      stderr: expect.stringMatching(/^which nodes have br1 is not visible to you: needs list on nodes\n/),
+    });
     expect(await tenant.check([printed.stdout])).toMatchObject([
       { kind: "NetworkAttachmentDefinition", verdict: "accepted" },
     ]);

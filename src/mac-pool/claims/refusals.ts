@@ -68,20 +68,20 @@ export function conflict(
   },
 ): Refusal {
   const isComing = isAwaited && !owners.some((owner) => objectsListing.some((observed) => mayBe(owner, observed)));
-  const more = isComing
-    ? `try again in ${waitOf(pendingMs)}: it is free then if that object was not created`
-    : takingFrom(owners);
+  const later = `try again in ${waitOf(pendingMs)}: it is free then if that object was not created`;
   const text = namedText(
     owners,
     (describe) =>
       `MAC ${formatMac(mac)} of interface ${quote(interfaceName)} is in use by ${describeOwners(owners, describe)}` +
       `${isComing ? ", which was admitted a short while ago and may still be created" : ""}. ` +
-      `Leave ${field} out to get a free address. To use this one, ${more}.`,
+      `Leave ${field} out to get a free address. To use this one, ${isComing ? later : takingFrom(owners, describe)}.`,
   );
   return { code: "MACPOOL_CONFLICT", about: { interface: interfaceName, mac }, ...text };
 }
 
-function takingFrom(owners: readonly ClaimOwner[]): string {
+/** Who may not know an owner can do nothing about it. */
+function takingFrom(owners: readonly ClaimOwner[], describe: Describe): string {
+  if (owners.some((owner) => describe(owner) === SOMEBODY)) return "its owner has to give it up first";
   const pods = owners.filter(({ kind }) => kind === "Pod").length;
   if (pods === 0) return "first remove it from the other VM";
   return pods === owners.length ? "delete the other pod first" : "first remove it from the VM, and delete the pod";

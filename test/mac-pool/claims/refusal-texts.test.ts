@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { parseMac } from "../../../src/api/mac.ts";
+import { SOMEBODY } from "../../../src/mac-pool/claims/named-text.ts";
 import { conflict, full, sharedByOwners } from "../../../src/mac-pool/claims/refusals.ts";
 import { readPool } from "../../../src/mac-pool/pools/pool-settings.ts";
 import { mac, replica, request } from "../admission/ledger-fixture.ts";
@@ -70,6 +71,8 @@ describe("a refusal", () => {
     expect(conflict(MAC, "a", both, { ...ASKED, isAwaited: false, objectsListing: [] }).message).toMatch(
       /To use this one, first remove it from the VM, and delete the pod\.$/,
     );
+    const foreign = conflict(MAC, "a", both, { ...ASKED, isAwaited: false, objectsListing: [] }).naming;
+    expect(foreign?.render(() => SOMEBODY)).toMatch(/To use this one, its owner has to give it up first\.$/);
   });
 
   it("names five owners and tells how many there are besides", () => {
