@@ -1,12 +1,13 @@
 import { describeHosts, STATION } from "../../api/host-interfaces.ts";
+import { isNamespaceName, isObjectName } from "../../api/legal-names.ts";
 import { formatMac, type Mac, parseMac } from "../../api/mac.ts";
 import type { OwnerView } from "../../mac-pool/inspection/rest/views.ts";
 import { plain } from "../backends/plain-text.ts";
 import type { KnownClaim, ListedClaim } from "../backends/pool-backend.ts";
-import { describeClaim, describeUnclaimed, formatClaims, ownerName, saidText } from "../claim-text.ts";
+import { describeClaim, describeOwner, describeUnclaimed, formatClaims, ownerName, saidText } from "../claim-text.ts";
 import type { CommandInput, CommandResult, CommandSpec } from "../command.ts";
 import { oneArgument } from "../command-line.ts";
-import { type NamedOwner, namedOwner, OWNER_FORMS } from "../owner-argument.ts";
+import { type NamedOwner, namedOwner, OWNER_FORMS, ownersNamed } from "../owner-argument.ts";
 import { withCommas } from "../quantities.ts";
 import { wrapped } from "../terminal.ts";
 import { claimNameOf, formatList, formatViews } from "../views-text.ts";
@@ -63,6 +64,8 @@ async function findByText(wanted: string, input: CommandInput): Promise<CommandR
   const partly = isPart ? claims.filter(({ mac }) => mac.replaceAll(":", "").includes(digits)) : [];
   const others = isPart && namespace === undefined ? await othersWith(digits, partly, input) : NOBODY;
   if (partly.length > 0 || others.count > 0) return withOthers(partly, others, input);
+  const taken = await findTaken(meant, input);
+  if (taken !== undefined) return taken;
   const [where, advice] =
     namespace === undefined
       ? ["", "try kubectl macpool list -A, or -n NAMESPACE if you may read one namespace only"]
@@ -74,6 +77,24 @@ async function findByText(wanted: string, input: CommandInput): Promise<CommandR
     exitCode: 1,
     emptyIn: namespace,
   };
+}
+
+/** Addresses of an object that has no claim of them. Undefined where there are none, and for programs, which read claims. */
+async function findTaken(meant: NamedOwner, input: CommandInput): Promise<CommandResult | undefined> {
+  const namespace = meant.namespace ?? input.onlyNamespace ?? "";
+  const isForPeople = ["table", "wide"].includes(input.line.options.output);
+  if (!isForPeople || !isNamespaceName(namespace) || !isObjectName(meant.name)) return undefined;
+  for (const owner of ownersNamed(meant, namespace)) {
+    const { interfaces = [] } = (await input.ask((backend) => backend.owner(owner))) ?? {};
+    const taken = interfaces.filter(({ claim }) => claim === undefined);
+    if (taken.length === 0) continue;
+    const texts = taken.map(async ({ mac }) => {
+      const { stdout } = await findByMac(parseMac(mac) as Mac, input);
+      return wrapped(input.terminal, `${describeOwner(owner)} has ${mac}, and no claim of it.`, 0) + stdout;
+    });
+    return { stdout: (await Promise.all(texts)).join("\n"), exitCode: 0 };
+  }
+  return undefined;
 }
 
 /** Nodes, and stations outside the cluster, with an address of such a part. */
