@@ -35,3 +35,11 @@ export function describeOwners(owners: readonly ClaimOwner[], describe: Describe
   const others = texts.filter((text) => !named.includes(text)).length;
   return `${named.join(", ")} and ${others} more`;
 }
+
+/** How to get an address from its owners. Who may not know one of them can do nothing about it. */
+export function takingFrom(owners: readonly ClaimOwner[], describe: Describe): string {
+  if (owners.some((owner) => describe(owner) === SOMEBODY)) return "its owner has to give it up first";
+  const pods = owners.filter(({ kind }) => kind === "Pod").length;
+  if (pods === 0) return "first remove it from the other VM";
+  return pods === owners.length ? "delete the other pod first" : "first remove it from the VM, and delete the pod";
+}

@@ -3,7 +3,7 @@ import { type ClaimOwner, MAX_CLAIM_OWNERS } from "../../api/mac-claim.ts";
 import type { PoolCounts } from "../pools/pool.ts";
 import { describeFull, NO_ADDRESSES } from "../pools/pool-fullness.ts";
 import { MAX_INTERFACES, MAX_SHOWN_CHARS, PENDING_MS } from "./limits.ts";
-import { type Describe, describeOwners, type NamedText, namedText, SOMEBODY } from "./named-text.ts";
+import { type Describe, describeOwners, type NamedText, namedText, SOMEBODY, takingFrom } from "./named-text.ts";
 import { describeObject, mayBe, type ObjectReference } from "./owner.ts";
 
 /**
@@ -77,14 +77,6 @@ export function conflict(
       `Leave ${field} out to get a free address. To use this one, ${isComing ? later : takingFrom(owners, describe)}.`,
   );
   return { code: "MACPOOL_CONFLICT", about: { interface: interfaceName, mac }, ...text };
-}
-
-/** Who may not know an owner can do nothing about it. */
-function takingFrom(owners: readonly ClaimOwner[], describe: Describe): string {
-  if (owners.some((owner) => describe(owner) === SOMEBODY)) return "its owner has to give it up first";
-  const pods = owners.filter(({ kind }) => kind === "Pod").length;
-  if (pods === 0) return "first remove it from the other VM";
-  return pods === owners.length ? "delete the other pod first" : "first remove it from the VM, and delete the pod";
 }
 
 /** The policy allows it, but a claim has no room for one more owner. */

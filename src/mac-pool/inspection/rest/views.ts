@@ -6,11 +6,11 @@
  */
 
 import * as z from "zod";
-import { FINDING_CODES } from "../../../api/finding-codes.ts";
 import { CLAIM_ORIGINS, claimOwnerSchema, OWNER_KINDS, SHOWN_PHASES } from "../../../api/mac-claim.ts";
 import { CONFLICT_POLICIES, CONFLICT_SCOPES, EXPLICIT_POLICIES, HOST_ADDRESS_POLICIES } from "../../../api/mac-pool.ts";
 import { keptBackView, placeView, stationsOfRangeSchema, stationViewSchema } from "./place-view.ts";
 
+export * from "./consistency-views.ts";
 export type { ListView, ProblemView, WatchEventView } from "./envelopes.ts";
 export * from "./network-views.ts";
 export type { StationView } from "./place-view.ts";
@@ -228,42 +228,6 @@ export const denialViewSchema = z
   })
   .meta({ id: "Denial" });
 export type DenialView = z.infer<typeof denialViewSchema>;
-
-const findingViewSchema = z.object({
-  code: z.enum(FINDING_CODES),
-  mac: mac.exactOptional(),
-  pool: z.string().exactOptional(),
-  owner: z
-    .object({ kind: z.enum(OWNER_KINDS), namespace: z.string(), name: z.string() })
-    .exactOptional()
-    .describe("The object that it is about."),
-  since: time.exactOptional(),
-  message: z.string().describe("What is inconsistent."),
-  advice: z.string().describe("What to do about it."),
-});
-export type FindingView = z.infer<typeof findingViewSchema>;
-
-export const consistencyViewSchema = z
-  .object({
-    findings: z.array(findingViewSchema).describe("Empty when everything agrees."),
-    total: count.describe("Number of all findings; the list is cut at 1,000."),
-    adoption: z.object({
-      ended: z.boolean(),
-      message: z
-        .string()
-        .describe(
-          "How far it is, as the leader says in the conditions of the pools; in a namespace, whether it has ended.",
-        ),
-    }),
-    leader: z
-      .object({ identity: z.string(), since: time.exactOptional(), renewed: time.exactOptional() })
-      .nullable()
-      .describe("Who does the work that one replica does for all; null when nobody does, or when it can't be told."),
-    replicas: z.array(z.object({ name: z.string(), answers: z.boolean() })),
-    caches: z.array(z.object({ kind: z.string(), objects: count })).describe("What this replica knows."),
-  })
-  .meta({ id: "Consistency" });
-export type ConsistencyView = z.infer<typeof consistencyViewSchema>;
 
 export const namespaceViewSchema = z
   .object({
