@@ -45,10 +45,14 @@ interface Rate {
   readonly windowSeconds: number;
 }
 
+/** Whether what was counted says what a day is like. */
+export const isMeasured = ({ windowSeconds }: Pick<Rate, "windowSeconds">): boolean =>
+  windowSeconds >= MIN_WINDOW_SECONDS;
+
 /** `211.4 allocated, 127.1 released (counted for 7 days)`, of a day. */
 export function rateText({ allocationsPerDay, releasesPerDay, windowSeconds }: Rate): string {
   const how = `counted for ${secondsInWords(windowSeconds)}`;
-  if (windowSeconds < MIN_WINDOW_SECONDS) return `not known: ${how} only`;
+  if (!isMeasured({ windowSeconds })) return `not known: ${how} only`;
   return `${rounded(allocationsPerDay)} allocated, ${rounded(releasesPerDay)} released (${how})`;
 }
 

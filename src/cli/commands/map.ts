@@ -5,7 +5,7 @@ import type { CellView, MapView } from "../../mac-pool/inspection/rest/views.ts"
 import type { CommandSpec } from "../command.ts";
 import { type CommandLine, textOption, UsageError } from "../command-line.ts";
 import { withCommas } from "../quantities.ts";
-import { type Colour, painted, type Terminal } from "../terminal.ts";
+import { type Colour, fitted, painted, type Terminal, wrapped } from "../terminal.ts";
 import { formatViews } from "../views-text.ts";
 
 export const map: CommandSpec = {
@@ -87,7 +87,7 @@ function drawMap(map: MapView, { width }: MapShape, terminal: Terminal): string 
       ? []
       : [`${withCommas(map.outOfRange)} claim${map.outOfRange === 1 ? " is" : "s are"} outside the ranges.\n`];
   const head = `MACPool ${map.pool}: ${map.from}-${map.to}\n${each}\n\n`;
-  return [head, ...lines, "\n", legend(size === 1, terminal), ...sums(map), ...outside].join("");
+  return [head, ...lines, "\n", legend(size === 1, terminal), ...sums(map, terminal), ...outside].join("");
 }
 
 /** Neighbours of one colour are painted together. */
@@ -124,15 +124,18 @@ function colourOf({ colliding, pending, quarantined, bound, hostAddresses = 0, f
 function legend(single: boolean, terminal: Terminal): string {
   const [none, quarter, half, most, full] = terminal.unicode ? UNICODE : ASCII;
   const collides = `${painted(terminal, "red", COLLIDING)} colliding`;
-  if (single)
-    return `${none} free  B bound  E explicit  P pending  Q quarantined  N a node's own  S ${STATION}  ${collides}\n`;
+  if (single) {
+    const marks = `${none} free, B bound, E explicit, P pending, Q quarantined, N a node's own, S ${STATION}, ${collides}`;
+    return fitted(terminal, marks, 0);
+  }
   const colours = terminal.colour
-    ? `colours: mostly ${painted(terminal, "green", "bound")}, ${painted(terminal, "yellow", "pending")}, ${painted(terminal, "blue", "quarantined")}, ${painted(terminal, "magenta", `${NODES_OWN} or of ${STATIONS}`)}\n`
-    : "";
-  return `${none} free  ${quarter} up to 25 % taken  ${half} 50 %  ${most} 75 %  ${full} more  ${collides}\n${colours}`;
+    ? `colours: mostly ${painted(terminal, "green", "bound")}, ${painted(terminal, "yellow", "pending")}, ${painted(terminal, "blue", "quarantined")}, ${painted(terminal, "magenta", `${NODES_OWN} or of ${STATIONS}`)}`
+    : undefined;
+  const shades = `${none} free, ${quarter} up to 25 % taken, ${half} 50 %, ${most} 75 %, ${full} more, ${collides}`;
+  return fitted(terminal, shades, 0) + (colours === undefined ? "" : fitted(terminal, colours, 0));
 }
 
-function sums(map: MapView): string[] {
+function sums(map: MapView, terminal: Terminal): string[] {
   const cells = map.cells.map(({ stationAddresses, ...cell }): CellView => {
     if (stationAddresses === undefined) return cell;
     return { ...cell, hostAddresses: (cell.hostAddresses ?? 0) - stationAddresses, stationAddresses };
@@ -142,7 +145,8 @@ function sums(map: MapView): string[] {
     cells.reduce((total, cell) => total + (cell[key] ?? 0), 0);
   const counts = known.map((key) => `${withCommas(sum(key))} ${COUNTS[key]}`).join(", ");
   const explicit = sum("explicit");
-  if (explicit === 0) return [`${counts}\n`];
+  const all = wrapped(terminal, counts, 0);
+  if (explicit === 0) return [all];
   const are = explicit === 1 ? "1 is" : `${withCommas(explicit)} are`;
-  return [`${counts}\n`, `Of the bound, pending and quarantined ones, ${are} explicit.\n`];
+  return [all, wrapped(terminal, `Of the bound, pending and quarantined ones, ${are} explicit.`, 0)];
 }

@@ -1,4 +1,4 @@
-import { fullInText, fullnessOf } from "../../api/forecast-text.ts";
+import { fullInText, fullnessOf, isMeasured } from "../../api/forecast-text.ts";
 import { parseMac } from "../../api/mac.ts";
 import type { PoolView } from "../../mac-pool/inspection/rest/views.ts";
 import { type Finding, type KnownConsistency, poolWith } from "../backends/pool-backend.ts";
@@ -84,8 +84,8 @@ function ofAll(
     { header: "PENDING", cell: ({ pending }) => withCommas(pending) },
     { header: "QUARANTINED", cell: ({ quarantined }) => withCommas(quarantined) },
     { header: "OUT OF RANGE", cell: ({ outOfRange }) => withCommas(outOfRange) },
-    { header: "ALLOCATED/DAY", cell: ({ rate }) => withCommas(rate.allocationsPerDay) },
-    { header: "RELEASED/DAY", cell: ({ rate }) => withCommas(rate.releasesPerDay) },
+    { header: "ALLOCATED/DAY", cell: ({ rate }) => (isMeasured(rate) ? withCommas(rate.allocationsPerDay) : "") },
+    { header: "RELEASED/DAY", cell: ({ rate }) => (isMeasured(rate) ? withCommas(rate.releasesPerDay) : "") },
   ];
   const columns: Column<PoolView>[] = [
     { header: "POOL", cell: ({ name }) => name, cut: true },
