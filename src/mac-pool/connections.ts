@@ -65,7 +65,10 @@ export function connect(
     claimsOfController: apiClaimStore(leaderClient),
     controllerClock: clock,
     liveOwners: (reads, mac, claim, refs) =>
-      readLiveOwners(reads, mac, refs, (ref) => caches.unstarted.has(ref, claim, mac)),
+      readLiveOwners(reads, mac, refs, {
+        isUnstarted: (ref) => caches.unstarted.has(ref, claim, mac),
+        isManagedPod: (pod) => caches.isManagedPod(pod) || isManagedNow(reads, pod, caches),
+      }),
     hasCome: caches.admissions.hasCome,
     isRunning: (owner, query) => isRunning(client, owner, query),
     macsOfMachine: async (vm, signal) => {
@@ -80,6 +83,12 @@ export function connect(
     networks: caches.networks,
     addressesOfInterface: (vm, interfaceName) => addressesOfInterface(caches, vm, interfaceName),
   };
+}
+
+/** A cache that lags must not free what a pod of a namespace has that has opted in meanwhile. */
+async function isManagedNow(reads: LiveReads, pod: KubeObject, caches: Caches): Promise<boolean> {
+  const namespace = await reads.get(KINDS.namespaces, { name: pod.metadata.namespace ?? "" });
+  return namespace === undefined || caches.isManagedPod(pod, namespace.metadata.labels ?? {});
 }
 
 /** Undefined when there is no such VM. */

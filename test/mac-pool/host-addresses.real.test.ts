@@ -157,7 +157,7 @@ describe("addresses that nodes have, on a real API server", { timeout: 120_000 }
     expect(given.sort()).toEqual(all.filter((mac) => !kept.includes(mac)));
     const refusals = answers.flatMap((answer) => (answer.status === "rejected" ? [String(answer.reason)] : []));
     expect(refusals).toHaveLength(7);
-    for (const refusal of refusals) expect(refusal).toContain("3 are addresses of nodes");
+    for (const refusal of refusals) expect(refusal).toContain("3 are used by nodes");
     await forget("node-c");
     expect(kept).toContain(macsOf(await create("later", "warn"))[0]);
   });

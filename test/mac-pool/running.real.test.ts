@@ -117,10 +117,13 @@ describe("objects that run, on a real API server", () => {
       spec: { nodeName: "node-a", containers: [{ name: "c", image: "none" }] },
     };
     await fixture.admin.create(KINDS.pods, pod);
-    await eventually("the pool knows of the pod", async () => {
-      const owners = (await fixture.claim(mac))?.status?.owners;
-      return owners?.some(({ kind, name }) => kind === "Pod" && name === "stranger") === true;
-    });
+    const path = "/apis/kubevirt.io/v1/namespaces/shared/virtualmachines?dryRun=All";
+    const body = machine("asking", "shared", [{ name: "a", macAddress: mac }]);
+    await eventually("the pool knows of the pod", async () =>
+      String((await fixture.admin.raw("POST", path, { body })).headers.warning).includes(
+        "listed by Pod target/stranger",
+      ),
+    );
     const [vm] = await twins(mac, "beside-stranger");
     if (vm === undefined) throw new Error("no VM");
     expect(await started(vm)).toBe("started");

@@ -71,7 +71,7 @@ export class Auditor {
   isExclusive = false;
   /** Whether two may have an address because they can't meet. */
   mayBeApart: (one: Party, other: Party) => boolean = () => false;
-  /** Whether the pool learns from the objects alone that this one has the address: it manages it, or could hand the address out. */
+  /** Whether the pool learns from the objects alone that this one has the address. Of pods it learns of those that it manages. */
   isObserved: (holding: { readonly id: string; readonly party: Party }, mac: string) => boolean = () => true;
   readonly #etcd: ObjectStore;
   readonly #nowMs: () => number;
@@ -140,12 +140,13 @@ export class Auditor {
       if (type !== "ADDED") this.#checkClaim(object as unknown as MACClaim, type === "DELETED");
       return;
     }
+    if (plural === "namespaces") this.#disownPods();
     if (object.kind === undefined || !(object.kind in PLURALS)) return;
     const id = idOf(object);
     const before = old === undefined ? [] : macsHeld(old);
     const now = type === "DELETED" ? [] : macsHeld(object);
     const domains = domainsHeld(object);
-    const provenance = this.#provenance.get(id);
+    const provenance = this.#provenanceNow(id);
     /** Since when a VM that waits no longer has had an address in its own right. */
     const ownSinceMs = new Map<string, number>();
     for (const mac of before) {
@@ -176,6 +177,22 @@ export class Auditor {
       holders.set(id, { ...provenance, id, domain, sinceMs: this.#nowMs() });
       const askedMs = provenance.granted.get(mac);
       if (askedMs !== undefined) this.#checkCovered(mac, provenance.party, askedMs);
+    }
+  }
+
+  /** A pod that the pool does not manage has no right to what it was given before: nobody is kept from it. */
+  #provenanceNow(id: string): Provenance | undefined {
+    const known = this.#provenance.get(id);
+    if (known?.party.kind !== "Pod" || this.isObserved({ id, party: known.party }, "")) return known;
+    const disowned = { ...known, granted: new Map() };
+    this.#provenance.set(id, disowned);
+    return disowned;
+  }
+
+  #disownPods(): void {
+    for (const holders of this.#holdings.values()) {
+      for (const [id, holding] of holders)
+        if (holding.party.kind === "Pod") holders.set(id, { ...holding, ...this.#provenanceNow(id) });
     }
   }
 

@@ -47,14 +47,18 @@ export const MUTATIONS = {
   "live read": {
     between: (connections, caches) => ({
       ...connections,
-      liveOwners: (_reads, mac) => Promise.resolve(distinctOwnersSeen(caches.observedOwners(mac))),
+      liveOwners: (_reads, mac) => Promise.resolve(distinctOwnersSeen(caches.claimants(mac))),
     }),
   },
   /** Nobody looks for the launchers of VMs, though they may have been started. */
   "launchers of started": {
-    between: (connections) => ({
+    between: (connections, caches) => ({
       ...connections,
-      liveOwners: (reads, mac, _claim, parties) => readLiveOwners(reads, mac, parties, () => true),
+      liveOwners: (reads, mac, _claim, parties) =>
+        readLiveOwners(reads, mac, parties, {
+          isUnstarted: () => true,
+          isManagedPod: (pod) => caches.isManagedPod(pod),
+        }),
     }),
   },
   /** Caches stay as they are when etcd may have gone back. */
@@ -153,6 +157,14 @@ export const MUTATIONS = {
   /** Nobody looks whether an object lists an address that has no claim. */
   "listed in caches": {
     between: (connections) => ({ ...connections, objectsListing: () => [] }),
+  },
+  /** Whatever lists an address is its owner, a pod that the pool does not manage too. */
+  "pods without a say": {
+    between: (connections) => ({
+      ...connections,
+      objectsListing: (mac) =>
+        connections.objectsListing(mac).map((observed) => ({ ...observed, countsAsOwner: true })),
+    }),
   },
   /** Any two networks count as apart. */
   "network comparison": {

@@ -18,6 +18,13 @@ export function unrest(world: World): string | undefined {
     const holders = auditor.holdersOf(mac);
     const idle = claim.status.owners.find((owner) => !holders.some(({ party }) => isOwner(owner, party)));
     if (idle !== undefined) return `${mac} is not held by ${idle.kind} ${idle.name}, and ${describe(claim)}`;
+    const stranger = holders.find(
+      (holding) =>
+        holding.party.kind === "Pod" &&
+        !auditor.isObserved(holding, mac) &&
+        claim.status?.owners.some((owner) => isOwner(owner, holding.party)),
+    );
+    if (stranger !== undefined) return `${mac} is owned by ${stranger.id}, which is not managed: ${describe(claim)}`;
   }
   for (const mac of auditor.heldMacs()) {
     const claim = etcd.get(KINDS.claims.plural, claimKey(mac)) as unknown as MACClaim | undefined;
@@ -33,8 +40,8 @@ export function unrest(world: World): string | undefined {
 
 /** Of what no webhook has admitted: what is in a range, and what is managed by now. A launcher speaks for its VM. */
 function mustBeKnown({ etcd, tenancy, plan }: World, mac: string, id: string): boolean {
-  if (tenancy.isInAnyPool(mac)) return true;
   const [kind = "", key = ""] = id.split(" ");
+  if (kind !== "Pod" && tenancy.isInAnyPool(mac)) return true;
   const object = etcd.get(RESOURCE_OF[kind as HolderKind].plural, key);
   if (object === undefined || (kind === "Pod" && object.metadata.ownerReferences !== undefined)) return false;
   return tenancy.manages(kind as HolderKind, object.metadata.namespace ?? "") && !isLeftAlone({ etcd, plan }, id);

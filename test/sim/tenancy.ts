@@ -36,6 +36,8 @@ export class Tenancy {
   readonly #servers = new Map<string, Set<string>>();
   /** Pool -> every address that it has ever had. */
   readonly #had = new Map<string, Set<string>>();
+  /** Namespaces whose pods have been managed at some time. */
+  readonly #withPods = new Set<string>();
   /** Addresses that some pool has had at every moment. */
   #alwaysInRange: ReadonlySet<string>;
   /** Every address that anybody asks for, by number. */
@@ -48,6 +50,7 @@ export class Tenancy {
     this.#alwaysInRange = new Set(this.#macs);
     for (const name of NAMESPACES) {
       const mode = name === UNMANAGED ? "ignore" : "allocate";
+      if (mode === "allocate") this.#withPods.add(name);
       const labels = { [VM_WEBHOOK]: mode, [POD_WEBHOOK]: mode, ...(name === plan.tenant && { [TENANT]: "yes" }) };
       etcd.create(KINDS.namespaces, { apiVersion: "v1", kind: "Namespace", metadata: { name, labels } });
     }
@@ -122,7 +125,12 @@ export class Tenancy {
   /** Opts the VMs or the pods of a namespace in or out. */
   flipMode(namespace: string, kind: "VirtualMachine" | "Pod"): void {
     const label = kind === "Pod" ? POD_WEBHOOK : VM_WEBHOOK;
+    if (kind === "Pod") this.#withPods.add(namespace);
     this.#relabel(namespace, label, this.#labels(namespace)[label] === "ignore" ? "allocate" : "ignore");
+  }
+
+  hasManagedPods(namespace: string): boolean {
+    return this.#withPods.has(namespace);
   }
 
   /** Moves a namespace under the pools with a selector, or back under `default`. */

@@ -4,7 +4,7 @@ import type { Refusal } from "../../src/mac-pool/claims/refusals.ts";
 import { KINDS } from "../../src/mac-pool/objects/kinds.ts";
 import { keyOf, ObjectStore } from "../support/object-store.ts";
 import { Random } from "../support/random.ts";
-import { Auditor } from "./audit.ts";
+import { Auditor, Violation } from "./audit.ts";
 import { FullnessCheck } from "./fullness.ts";
 import { EPOCH_MS } from "./host.ts";
 import { Listings } from "./listings.ts";
@@ -103,7 +103,8 @@ export class World implements SimCluster {
     this.auditor.isExclusive = plan.exclusive;
     this.auditor.mayBeApart = (...parties) => parties.every(({ namespace }) => this.tenancy.isPerNetwork(namespace));
     this.auditor.isObserved = ({ id, party: { kind, namespace } }, mac) =>
-      (this.tenancy.manages(kind, namespace) && !isLeftAlone(this, id)) || this.tenancy.isInAnyPool(mac);
+      (this.tenancy.manages(kind, namespace) && !isLeftAlone(this, id)) ||
+      (kind !== "Pod" && this.tenancy.isInAnyPool(mac));
     if (history !== undefined) this.etcd.watch(({ type, object }) => this.#record(type, object));
     this.tenancy = new Tenancy(this.etcd, plan);
     this.nodes = new Nodes(this.etcd, this.tenancy);
@@ -214,6 +215,10 @@ export class World implements SimCluster {
     replica: SimReplica,
   ): void {
     this.countRefusal(refusal, `${wanted.kind} in ${wanted.namespace} at ${replica.host.name}`);
+    const { owners = [] } = refusal?.naming ?? {};
+    const stranger = owners.find(({ kind, namespace }) => kind === "Pod" && !this.tenancy.hasManagedPods(namespace));
+    if (stranger !== undefined)
+      throw new Violation("strangers", `refused for a pod of ${stranger.namespace}: ${refusal?.message}`);
     if (refusal?.code !== "MACPOOL_FULL") return;
     this.fullness.check(wanted, refusal.message, macsHeld(object), wishesOf(object), calledMs, replica);
   }

@@ -8,7 +8,7 @@ import type { ClaimStore } from "../claims/claim-store.ts";
 import { refusalOfExplicit } from "../claims/explicit-address.ts";
 import { decideGrant } from "../claims/grant.ts";
 import { MAX_CLAIM_TRIES } from "../claims/limits.ts";
-import { UNCLAIMED } from "../claims/listing-objects.ts";
+import { podsBeside, UNCLAIMED } from "../claims/listing-objects.ts";
 import type { InterfaceOwner, ObservedOwner } from "../claims/owner.ts";
 import { busy } from "../claims/refusals.ts";
 import type { Networks } from "../cluster/network-domains.ts";
@@ -38,7 +38,8 @@ interface ExplicitOptions {
 
 /**
  * Claims the address that an interface asks for; whether it is shared with other owners is for `decideGrant`. An object that lists
- * the address is another owner even if there is no claim: the pool may have been switched on a moment ago.
+ * the address is another owner even if there is no claim: the pool may have been switched on a moment ago. Of a pod that the pool
+ * does not manage only a warning tells.
  */
 export async function claimExplicit(
   { clock, store, index, policyIn, objectsListing: objectsListingOf, isAwaited, networks }: ExplicitOptions,
@@ -51,6 +52,7 @@ export async function claimExplicit(
   const policy = request.pool?.settings.conflictPolicy ?? "Deny";
   const allListing = objectsListingOf(mac);
   const objectsListing = allListing.filter((observed) => !isSame(observed, requester));
+  const aboutPods = podsBeside(mac, wanted.interface, objectsListing);
   const hosts = index.hosts.at(mac);
   const forbidden = refusalOfExplicit({ mac, ...requester, field: request.field, pool: request.pool }, index);
   for (let attempt = 0; attempt < MAX_CLAIM_TRIES; attempt++) {
@@ -69,11 +71,11 @@ export async function claimExplicit(
       if (forbidden !== undefined && !hasAlready(requester, known)) return refuse(forbidden);
       const verdict = judgeHosts(request, mac, requester, hosts, known);
       if (!verdict.ok) return verdict;
-      const aboutHosts = verdict.warning === undefined ? [] : [verdict.warning];
+      const others = [...(verdict.warning === undefined ? [] : [verdict.warning]), ...aboutPods];
       if (before === undefined && objectsListing.length === 0) {
-        if (request.dryRun) return { ok: true, mac, warnings: aboutHosts };
+        if (request.dryRun) return { ok: true, mac, warnings: others };
         const claim = await store.create(claimOf(request, wanted, mac, timesOf({ clock, index })), signal);
-        return { ok: true, mac, warnings: aboutHosts, written: { claim, before } };
+        return { ok: true, mac, warnings: others, written: { claim, before } };
       }
       const asked = { mac, requester, had: wanted.had, policy, policyIn, field: request.field, objectsListing };
       const found = before ?? newClaim(mac, { pool: request.pool?.name, origin: "explicit" }, UNCLAIMED);
@@ -86,7 +88,7 @@ export async function claimExplicit(
         clock.now(),
       );
       if (!decision.ok) return decision;
-      const warnings = decision.warning === undefined ? aboutHosts : [decision.warning, ...aboutHosts];
+      const warnings = decision.warning === undefined ? others : [decision.warning, ...others];
       if (request.dryRun) return { ok: true, mac, warnings };
       const claim =
         before === undefined ? await store.create(decision.claim, signal) : await store.update(decision.claim, signal);

@@ -1,5 +1,7 @@
+import { formatMac, type Mac } from "../../api/mac.ts";
 import { type ClaimOwner, isNamesake, MAX_CLAIM_OWNERS, type MacClaimStatus } from "../../api/mac-claim.ts";
 import { allocated } from "./claim.ts";
+import { describeOwners, type NamedText, namedText } from "./named-text.ts";
 import {
   type InterfaceOwner,
   mayBe,
@@ -8,10 +10,12 @@ import {
   type ObservedOwner,
   ownerOf,
 } from "./owner.ts";
+import { quote } from "./refusals.ts";
 
 /**
  * The status with the objects that list the address among its owners. The claim may not name them: it was deleted by hand,
  * or they were written without the pool, or exist since before it. A prefix stands for one of them; `taken` stands for none.
+ * Left out is what is no owner by itself: a pod that nobody reviewed may list any address, and call itself a launcher of any VM.
  */
 export function withObjectsListing(
   status: MacClaimStatus,
@@ -22,8 +26,9 @@ export function withObjectsListing(
   const owners = status.phase === "Quarantined" ? [] : status.owners;
   const prefixes = new Set(owners.filter((owner) => owner.name === undefined && owner !== taken));
   const unknown: ObservedOwner[] = [];
-  for (const [index, observed] of objectsListing.entries()) {
-    const isKnown = objectsListing.findIndex((other) => isNamesake(other, observed)) < index;
+  const owning = objectsListing.filter(({ countsAsOwner }) => countsAsOwner);
+  for (const [index, observed] of owning.entries()) {
+    const isKnown = owning.findIndex((other) => isNamesake(other, observed)) < index;
     if (isKnown || owners.some((owner) => owner.name !== undefined && mayBe(owner, observed))) continue;
     const prefix = longestPrefix([...prefixes], observed);
     if (prefix === undefined) unknown.push(observed);
@@ -50,3 +55,14 @@ export function positionsOf(owner: ClaimOwner, objectsListing: readonly Observed
 
 /** The status of an address without a claim, before the objects that list it are added. */
 export const UNCLAIMED: MacClaimStatus = allocated([]);
+
+/** Admission warning about pods that list the address and are nobody's reason to refuse it; none where there are none. */
+export function podsBeside(mac: Mac, interfaceName: string, objectsListing: readonly ObservedOwner[]): NamedText[] {
+  const pods = objectsListing.filter(isPodBeside).map((pod) => ownerOf(pod, ""));
+  if (pods.length === 0) return [];
+  const what = `MAC ${formatMac(mac)} of interface ${quote(interfaceName)} is also listed by`;
+  const consequence = "which the MAC pool does not manage: they disturb each other when they run on the same network.";
+  return [namedText(pods, (describe) => `${what} ${describeOwners(pods, describe)}, ${consequence}`)];
+}
+
+export const isPodBeside = ({ kind, countsAsOwner }: ObservedOwner): boolean => kind === "Pod" && !countsAsOwner;

@@ -24,7 +24,10 @@ export interface InterfaceOwner extends ObjectReference {
 
 /** An owner as it was seen in an object. */
 export interface ObservedOwner extends InterfaceOwner {
-  /** Whether it is made an owner where the claim does not know it; false for what only delays a release. */
+  /**
+   * Whether it is made an owner where the claim does not know it; false for what only delays a release, and for a pod that the
+   * pool does not manage.
+   */
   readonly countsAsOwner: boolean;
 }
 

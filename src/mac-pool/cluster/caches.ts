@@ -152,7 +152,7 @@ export class Caches {
     return isAttached(this.pods, mac, owner);
   }
 
-  /** Every address that an object in the cache lists for its own. */
+  /** Every address that an object in the cache lists for its own, and may have a claim for. */
   *listed(): Generator<{ readonly mac: Mac; readonly owner: CachedOwner }> {
     const kinds = [
       { informer: this.machines, macsOf: machineMacs },
@@ -162,20 +162,23 @@ export class Caches {
     for (const { informer, macsOf } of kinds) {
       for (const object of informer.list()) {
         for (const { mac, owner } of macsOf(object)) {
-          if (owner.countsAsOwner) yield { mac, owner: { ...owner, managed: this.#isManaged(owner.kind, object) } };
+          const cached = { ...owner, managed: this.#isManaged(owner.kind, object) };
+          if (owner.countsAsOwner && mayOwn(cached)) yield { mac, owner: cached };
         }
       }
     }
   }
 
-  /**
-   * What keeps an address from everybody else, whether or not there is a claim: VMs and VMIs, and pods that are managed or
-   * have an address of a pool.
-   */
-  readonly objectsListing = (mac: Mac): readonly ObservedOwner[] => {
-    const keeps = ({ kind, managed }: CachedOwner): boolean => kind !== "Pod" || managed || this.index.isInRange(mac);
-    return distinctPlaces(this.observedOwners(mac).filter(keeps));
-  };
+  /** What the pool chooses no address of. A pod that it does not manage keeps its address from nobody who asks for it. */
+  readonly objectsListing = (mac: Mac): readonly ObservedOwner[] =>
+    distinctPlaces(
+      this.observedOwners(mac).map((owner) => (mayOwn(owner) ? owner : { ...owner, countsAsOwner: false })),
+    );
+
+  /** What claims are made and kept for. */
+  claimants(mac: Mac): CachedOwner[] {
+    return this.observedOwners(mac).filter(mayOwn);
+  }
 
   /** What runs with the address now, and where it has it from: managed VMIs, and pods. */
   running(mac: Mac): RunningAt[] {
@@ -213,6 +216,11 @@ export class Caches {
   /** Whether the pool manages the pod that an owner stands for. Any other owner counts, whatever its namespace says. */
   readonly isManagedOwner = ({ kind, namespace, name }: ObjectReference): boolean =>
     kind !== "Pod" || this.#isManaged(kind, this.pods.get(`${namespace}/${name}`) ?? { metadata: { namespace } });
+
+  /** `labels`: of its namespace, where they are better known than by the cache. */
+  isManagedPod(pod: KubeObject, labels?: Readonly<Record<string, string>>): boolean {
+    return this.#isManaged("Pod", pod, labels);
+  }
 
   #scopeIn(namespace: string): ConflictScope {
     const labels = this.namespaces.get(namespace) && this.labelsOf(namespace);
@@ -253,7 +261,13 @@ export class Caches {
   };
 
   labelsOf(namespace: string): Readonly<Record<string, string>> {
-    return this.namespaces.get(namespace)?.metadata.labels ?? {};
+    return this.#knownLabelsOf(namespace) ?? {};
+  }
+
+  /** Undefined while the cache does not have the namespace. */
+  #knownLabelsOf(namespace: string): Readonly<Record<string, string>> | undefined {
+    const known = this.namespaces.get(namespace);
+    return known && (known.metadata.labels ?? {});
   }
 
   readonly #findInstance: FindInstance = ({ namespace, name, uid }) => {
@@ -261,13 +275,15 @@ export class Caches {
     return instance?.metadata.uid === uid ? instance : undefined;
   };
 
-  #isManaged(kind: OwnerKind, object: KubeObject): boolean {
+  #isManaged(
+    kind: OwnerKind,
+    object: KubeObject,
+    labels = this.#knownLabelsOf(object.metadata.namespace ?? ""),
+  ): boolean {
     const { namespace = "" } = object.metadata;
     const owner = machineOf(object);
     const machine = owner && this.machines.get(`${namespace}/${owner.name}`);
     const own = machine?.metadata.uid === owner?.uid ? machine : undefined;
-    const known = this.namespaces.get(namespace);
-    const labels = known && (known.metadata.labels ?? {});
     const mayOptOut = labels !== undefined && this.index.mayOptOut(labels);
     return isManaged(kind, object, labels, this.excludedNamespaces, mayOptOut, own);
   }
@@ -277,5 +293,8 @@ export class Caches {
     return [claims, pools, machines, instances, pods, namespaces, nodeMacs] as unknown as Informer<KubeObject>[];
   }
 }
+
+/** Nobody reviews what a pod asks for that the pool does not manage: it is no owner (docs/decisions/097). */
+const mayOwn = ({ kind, managed }: CachedOwner): boolean => kind !== "Pod" || managed;
 
 const NOBODY: readonly ClaimOwner[] = [];

@@ -21,23 +21,30 @@ import type { LiveReads } from "./live-reads.ts";
  * For a VM: the VM, else its VMI, else the launcher pods of the namespace, in this order and no further than needed.
  * For a pod: what it asks multus for, and what multus says that it has. The latter only keeps what it owns.
  * For a name prefix: one list of the namespace. A kind that the cluster does not have holds nothing.
- * `isUnstarted`: a VM that never had an instance, and so no launcher.
  */
 export async function readLiveOwners(
   reads: LiveReads,
   mac: Mac,
   refs: readonly ObjectReference[],
-  isUnstarted: (ref: ObjectReference) => boolean,
+  known: KnownObjects,
 ): Promise<readonly ObservedOwner[]> {
-  const reader = new EvidenceReader(reads, mac, isUnstarted);
+  const reader = new EvidenceReader(reads, mac, known);
   for (const ref of distinctNames(refs)) await reader.read(ref);
   return distinctOwnersSeen(reader.observedOwners);
 }
 
-const MACS_OF: Readonly<Record<ObjectReference["kind"], (object: KubeObject) => readonly ListedMac[]>> = {
+export interface KnownObjects {
+  /** A VM that never had an instance, and so no launcher. */
+  readonly isUnstarted: (ref: ObjectReference) => boolean;
+  /** Whether the pool manages a pod that was read. One that it does not manage has no claim. */
+  readonly isManagedPod: (pod: KubeObject) => boolean | Promise<boolean>;
+}
+
+const MACS_OF: Readonly<
+  Record<"VirtualMachine" | "VirtualMachineInstance", (object: KubeObject) => readonly ListedMac[]>
+> = {
   VirtualMachine: machineMacs,
   VirtualMachineInstance: instanceMacs,
-  Pod: macsOfPod,
 };
 
 /** By the pod as it was read: it is read once for the claims of all its addresses. */
@@ -56,32 +63,33 @@ class EvidenceReader {
   readonly observedOwners: ObservedOwner[] = [];
   readonly #reads: LiveReads;
   readonly #mac: Mac;
-  readonly #isUnstarted: (ref: ObjectReference) => boolean;
+  readonly #known: KnownObjects;
 
-  constructor(reads: LiveReads, mac: Mac, isUnstarted: (ref: ObjectReference) => boolean) {
+  constructor(reads: LiveReads, mac: Mac, known: KnownObjects) {
     this.#reads = reads;
     this.#mac = mac;
-    this.#isUnstarted = isUnstarted;
+    this.#known = known;
   }
 
   async read(ref: ObjectReference): Promise<void> {
     if (ref.name === undefined) return this.#lookForPrefix(ref);
     const named = { name: ref.name, namespace: ref.namespace };
     if (ref.kind === "Pod") {
-      this.#note("Pod", await this.#reads.get(KINDS.pods, named));
+      const pod = await this.#reads.get(KINDS.pods, named);
+      if (pod !== undefined) await this.#notePod(pod);
       return;
     }
     const isMachine = ref.kind === "VirtualMachine";
     if (isMachine && this.#note("VirtualMachine", await this.#reads.get(KINDS.virtualMachines, named))) return;
     const instance = await this.#reads.get(KINDS.instances, named);
     if (this.#note("VirtualMachineInstance", instance)) return;
-    if (instance !== undefined || !this.#isUnstarted(ref))
+    if (instance !== undefined || !this.#known.isUnstarted(ref))
       await this.#lookAtLaunchers(ref.namespace, instance === undefined ? [] : [instance]);
   }
 
   async #lookForPrefix({ kind, namespace }: ObjectReference): Promise<void> {
     if (kind === "Pod") {
-      for (const pod of await this.#reads.list(KINDS.pods, namespace)) this.#note("Pod", pod);
+      for (const pod of await this.#reads.list(KINDS.pods, namespace)) await this.#notePod(pod);
       return;
     }
     const machines = kind === "VirtualMachine" ? await this.#reads.list(KINDS.virtualMachines, namespace) : [];
@@ -97,8 +105,13 @@ class EvidenceReader {
     }
   }
 
+  async #notePod(pod: KubeObject): Promise<void> {
+    const listed = macsOfPod(pod).filter(({ mac }) => mac === this.#mac);
+    if (listed.length > 0 && (await this.#known.isManagedPod(pod))) this.#add(listed);
+  }
+
   /** True when the object lists the address. */
-  #note(kind: ObjectReference["kind"], object: KubeObject | undefined): boolean {
+  #note(kind: keyof typeof MACS_OF, object: KubeObject | undefined): boolean {
     return object !== undefined && this.#add(MACS_OF[kind](object));
   }
 

@@ -1,6 +1,6 @@
 import { isNotFound } from "../../kube/client/api-error.ts";
 import type { KubeClient } from "../../kube/client/client.ts";
-import type { KubeObject, Resource } from "../../kube/client/resource.ts";
+import type { KubeObject, ObjectRef, Resource } from "../../kube/client/resource.ts";
 import type { Clock } from "../../kube/clock.ts";
 
 const READ_TIMEOUT_MS = 10_000;
@@ -29,10 +29,10 @@ export class LiveReads {
   }
 
   /** Undefined when there is none. */
-  get(resource: Resource, ref: { readonly name: string; readonly namespace: string }): Promise<KubeObject | undefined> {
+  get(resource: Resource, ref: ObjectRef): Promise<KubeObject | undefined> {
     const options = { signal: this.#signal, timeoutMs: READ_TIMEOUT_MS };
     const read = (): Promise<KubeObject | undefined> => this.#client.get(resource, ref, options);
-    return this.#shared(`${resource.plural}/${ref.namespace}/${ref.name}`, read, undefined);
+    return this.#shared(`${resource.plural}/${ref.namespace ?? ""}/${ref.name}`, read, undefined);
   }
 
   list(resource: Resource, namespace: string, labelSelector = ""): Promise<readonly KubeObject[]> {

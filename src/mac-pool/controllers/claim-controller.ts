@@ -121,7 +121,7 @@ export class ClaimController {
     const mac = macOfClaimName(key);
     if (mac === undefined) return {};
     const claim = caches.claims.get(key);
-    const observedOwners = caches.observedOwners(mac);
+    const observedOwners = caches.claimants(mac);
     const quarantineLeftMs = this.#quarantines.leftMs(key, claim, mac);
     if (claim === undefined) return this.#adopt(key, mac, observedOwners, { signal, log });
     adoption.settle(key);

@@ -1,5 +1,6 @@
 import { claimName, type Mac, macOfClaimName } from "../../api/mac.ts";
 import type { MACClaim } from "../../api/mac-claim.ts";
+import { POD_WEBHOOK } from "../../api/names.ts";
 import type { KubeObject } from "../../kube/client/resource.ts";
 import type { Informer } from "../../kube/informer/informer.ts";
 import { isSettled } from "../claims/lifecycle.ts";
@@ -88,7 +89,7 @@ export class ClaimTriggers {
       add: (object) => enqueue([...listed(object).keys()].filter((mac) => isPods || !this.#isSettled(mac))),
       update: (object, old) => {
         const [now, before] = [listed(object), listed(old)];
-        const other = object.metadata.uid !== old.metadata.uid;
+        const other = object.metadata.uid !== old.metadata.uid || podOptOut(object) !== podOptOut(old);
         const isElsewhere = ([mac, place]: readonly [Mac, string]): boolean => other || before.get(mac) !== place;
         enqueue([...now].filter(isElsewhere).map(([mac]) => mac));
         enqueue([...before.keys()].filter((mac) => other || !now.has(mac)));
@@ -100,7 +101,7 @@ export class ClaimTriggers {
   /** Whether the address has a claim that names whoever lists it, and nobody else. */
   #isSettled(mac: Mac): boolean {
     const claim = this.#caches.claims.get(claimName(mac));
-    return claim !== undefined && isSettled(claim, this.#caches.observedOwners(mac), false);
+    return claim !== undefined && isSettled(claim, this.#caches.claimants(mac), false);
   }
 
   /** Claims tell which of their owners wait for a migration; a VM that opts out no longer is managed. */
@@ -136,3 +137,6 @@ export class ClaimTriggers {
     this.#onMany();
   }
 }
+
+/** A pod that opts out by a label of its own is managed no more. */
+const podOptOut = ({ metadata }: KubeObject): string | undefined => metadata.labels?.[POD_WEBHOOK];

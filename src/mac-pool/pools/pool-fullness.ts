@@ -13,7 +13,7 @@ export function describeFull(pool: string, counts: PoolCounts): string {
     [pending, "kept for objects that were admitted and may still be stored"],
     [quarantined, "in quarantine"],
     [hostAddresses, `used by nodes or by ${STATIONS}`],
-    [asked, "being given out"],
+    [asked, "being given out, or listed by objects without a claim"],
   ];
   const parts = uses.flatMap(([count, what]) => (count > 0 ? `${count} ${count === 1 ? "is" : "are"} ${what}` : []));
   const none = capacity === 1 ? "the only address" : `none of the ${capacity.toLocaleString("en-US")} addresses`;

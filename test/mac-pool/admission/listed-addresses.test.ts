@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { formatMac, type Mac } from "../../../src/api/mac.ts";
 import { newClaim } from "../../../src/mac-pool/claims/claim.ts";
+import { SOMEBODY } from "../../../src/mac-pool/claims/named-text.ts";
 import type { ObservedOwner } from "../../../src/mac-pool/claims/owner.ts";
 import { MemoryClaimStore } from "../memory-claim-store.ts";
 import { mac, macsOf, replica, request } from "./ledger-fixture.ts";
@@ -41,6 +42,28 @@ describe("the ledger, where objects list an address that no claim knows", () => 
     expect(store.writes).toEqual([]);
     // The object itself, and the one that is created under its name, may have it.
     expect(macsOf(await ledger.claim(request(index, "old", [mac(0)])))).toEqual([formatMac(mac(0))]);
+  });
+
+  it("admits anybody, with a warning, to an address that only pods list which the pool does not manage", async () => {
+    const store = new MemoryClaimStore();
+    const pods: ObservedOwner[] = [
+      { ...observed("p"), kind: "Pod", interface: "net1", countsAsOwner: false },
+      { ...observed("q"), kind: "Pod", interface: "net1", namespace: "dev", countsAsOwner: false },
+    ];
+    // A pod that calls itself a launcher stands for a VM.
+    const { ledger, index } = replica(store, 256, () => [...pods, { ...observed("fake"), countsAsOwner: false }]);
+    for (const dryRun of [true, false]) {
+      const result = await ledger.claim(request(index, "a", [mac(0)], dryRun));
+      expect(result.ok && result.warnings.map(({ message }) => message)).toEqual([
+        'MAC 02:00:00:00:01:00 of interface "i0" is also listed by Pod default/p (net1) and Pod dev/q (net1), which the MAC ' +
+          "pool does not manage: they disturb each other when they run on the same network.",
+      ]);
+      const [warning] = result.ok ? result.warnings : [];
+      const hidden = warning?.naming?.render(({ namespace, name }) => (namespace === "dev" ? SOMEBODY : `${name}`));
+      expect(hidden).toContain("is also listed by p (net1) and an object in another namespace, which");
+    }
+    expect(store.claims.get("mac-02-00-00-00-01-00")?.status?.owners).toMatchObject([{ name: "a" }]);
+    expect(macsOf(await ledger.claim(request(index, "b", [undefined])))).toEqual(["MACPOOL_FULL"]);
   });
 
   it("names the objects that list a shared address in its claim, and asks the others again where it exists", async () => {

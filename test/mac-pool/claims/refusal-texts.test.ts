@@ -24,8 +24,8 @@ describe("a refusal", () => {
     };
     expect(full("small", counts, 94_500).message).toBe(
       "the range is full: none of the 32 addresses of MACPool small is free. 7 are in use by objects, 20 are kept for objects that " +
-        "were admitted and may still be stored, 4 are in quarantine, 1 is being given out. The next one is free in 95 s at " +
-        "the latest, unless its object is stored. Delete objects that are no longer needed, or ask the administrator to add a " +
+        "were admitted and may still be stored, 4 are in quarantine, 1 is being given out, or listed by objects without a " +
+        "claim. The next one is free in 95 s at the latest, unless its object is stored. Delete objects that are no longer needed, or ask the administrator to add a " +
         "range to the pool.",
     );
     expect(full("small", { ...counts, used: 32 }, undefined).message).not.toMatch(/being given out|next one|nodes/);

@@ -19,6 +19,8 @@ const made = machine("web", "default", [{ name: "a", macAddress: TEXT }]);
 const vm: KubeObject = { ...made, metadata: { ...made.metadata, uid: "u1" } };
 const web: ObjectReference = { kind: "VirtualMachine", namespace: "default", name: "web" };
 
+const isManagedPod = (): boolean => true;
+
 /** A cluster with one VM. */
 function cluster(asked: string[]): KubeClient {
   return {
@@ -38,7 +40,7 @@ function cluster(asked: string[]): KubeClient {
 async function reads(...refs: readonly ObjectReference[]): Promise<string[]> {
   const asked: string[] = [];
   const live = new LiveReads(cluster(asked), systemClock, new AbortController().signal);
-  await readLiveOwners(live, mac, refs, ({ name }) => name === "unstarted");
+  await readLiveOwners(live, mac, refs, { isUnstarted: ({ name }) => name === "unstarted", isManagedPod });
   return asked;
 }
 
@@ -57,7 +59,7 @@ it("asks once for the claims of one object that are looked at together, and agai
   const asked: string[] = [];
   const live = new LiveReads(cluster(asked), systemClock, new AbortController().signal);
   const gone: ObjectReference = { kind: "VirtualMachine", namespace: "default", name: "gone" };
-  const look = () => readLiveOwners(live, mac, [gone], () => false);
+  const look = () => readLiveOwners(live, mac, [gone], { isUnstarted: () => false, isManagedPod });
   const [one, other] = await Promise.all([look(), look()]);
   expect(one).toEqual(other);
   expect(asked).toEqual(["virtualmachines", "virtualmachineinstances", "all pods"]);
@@ -65,7 +67,7 @@ it("asks once for the claims of one object that are looked at together, and agai
   expect(asked).toHaveLength(6);
 });
 
-it("finds with a pod what multus says that it has, which makes it no owner", async () => {
+it("finds with a pod that the pool manages what multus says that it has, which makes it no owner", async () => {
   const pod = (networks: object[], status: object[], more: object = {}): KubeObject => ({
     metadata: {
       name: "web",
@@ -78,13 +80,16 @@ it("finds with a pod what multus says that it has, which makes it no owner", asy
     },
     ...more,
   });
-  const found = async (stored: KubeObject) => {
+  const found = async (stored: KubeObject, managed = true) => {
     const live = new LiveReads(
       { get: async () => stored } as unknown as KubeClient,
       systemClock,
       new AbortController().signal,
     );
-    const owners = await readLiveOwners(live, mac, [{ kind: "Pod", namespace: "default", name: "web" }], () => false);
+    const owners = await readLiveOwners(live, mac, [{ kind: "Pod", namespace: "default", name: "web" }], {
+      isUnstarted: () => false,
+      isManagedPod: () => managed,
+    });
     return owners.map(({ name, interface: nic, countsAsOwner }) => [name, nic, countsAsOwner]);
   };
   const [asks, has] = [
@@ -100,6 +105,7 @@ it("finds with a pod what multus says that it has, which makes it no owner", asy
   const others = Array.from({ length: 2 * MAX_INTERFACES }, () => ({ name: "n", mac: "02:00:00:00:00:02" }));
   expect(await found(pod([], [...others.slice(1), has]))).toHaveLength(1);
   expect(await found(pod([], [...others, has]))).toEqual([]);
+  expect(await found(pod([asks], [has]), false)).toEqual([]);
 });
 
 it("never shares a read that has begun: the claim of who asks then may be newer", async () => {

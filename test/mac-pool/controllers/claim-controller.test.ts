@@ -2,6 +2,7 @@ import { Registry } from "prom-client";
 import { expect, it } from "vitest";
 import { claimName, parseMac } from "../../../src/api/mac.ts";
 import type { MACClaim } from "../../../src/api/mac-claim.ts";
+import { POD_WEBHOOK } from "../../../src/api/names.ts";
 import type { KubeObject } from "../../../src/kube/client/resource.ts";
 import { systemClock } from "../../../src/kube/clock.ts";
 import { silentLog } from "../../../src/kube/log.ts";
@@ -26,7 +27,7 @@ class Fixture implements AsyncDisposable {
   readonly #stop = new AbortController();
   readonly #store = new MemoryClaimStore();
   readonly #objects = new ListedObjects({
-    namespaces: [{ metadata: { name: "default", uid: "n" } }],
+    namespaces: [{ metadata: { name: "default", uid: "n", labels: { [POD_WEBHOOK]: "allocate" } } }],
     macpools: [
       { metadata: { name: "default", uid: "p" }, spec: { ranges: [{ start: TEXT, end: TEXT }] } } as KubeObject,
     ],

@@ -1,7 +1,7 @@
 import { Registry } from "prom-client";
 import { expect, it } from "vitest";
 import { claimName, type Mac, parseMac } from "../../../src/api/mac.ts";
-import { NETWORK_STATUS_ANNOTATION, NETWORKS_ANNOTATION } from "../../../src/api/names.ts";
+import { NETWORK_STATUS_ANNOTATION, NETWORKS_ANNOTATION, POD_WEBHOOK } from "../../../src/api/names.ts";
 import { silentLog } from "../../../src/kube/log.ts";
 import { Caches } from "../../../src/mac-pool/cluster/caches.ts";
 import { ClaimTriggers } from "../../../src/mac-pool/controllers/claim-triggers.ts";
@@ -10,7 +10,7 @@ import { ListedObjects } from "../inspection/queries/listed-objects.ts";
 const [ASKED, ATTACHED] = ["02:00:00:00:00:01", "02:00:00:00:00:02"] as const;
 const nameOf = (text: string): string => claimName(parseMac(text) as Mac);
 
-it("names the claim of an address that a pod asks for no more, once multus has taken it back or the pod is gone", async () => {
+it("names the claim of an address that a pod asks for no more, once multus has taken it back or the pod is gone, and of one that opts out", async () => {
   const stop = new AbortController();
   const objects = new ListedObjects({});
   const options = { log: silentLog, metrics: new Registry(), excludedNamespaces: [] };
@@ -32,6 +32,9 @@ it("names the claim of an address that a pod asks for no more, once multus has t
   };
   expect(await tell("ADDED", [ASKED], [ASKED, ATTACHED])).toEqual([nameOf(ASKED)]);
   expect(await tell("MODIFIED", [ASKED], [ASKED, ATTACHED], { labels: { app: "web" } })).toEqual([]);
+  const optedOut = { labels: { [POD_WEBHOOK]: "ignore" } };
+  expect(new Set(await tell("MODIFIED", [ASKED], [ASKED, ATTACHED], optedOut))).toEqual(new Set([nameOf(ASKED)]));
+  expect(new Set(await tell("MODIFIED", [ASKED], [ASKED, ATTACHED]))).toEqual(new Set([nameOf(ASKED)]));
   expect(await tell("MODIFIED", [ASKED], [ASKED])).toEqual([nameOf(ATTACHED)]);
   expect(await tell("MODIFIED", [], [ASKED, ATTACHED])).toEqual([nameOf(ASKED)]);
   expect(await tell("MODIFIED", [], [])).toEqual([nameOf(ASKED), nameOf(ATTACHED)]);

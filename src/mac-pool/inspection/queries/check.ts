@@ -1,5 +1,5 @@
 import { describeUnusable, formatMac, type Mac, POD_BRIDGE_MAC } from "../../../api/mac.ts";
-import { distinctOwners } from "../../../api/mac-claim.ts";
+import { type ClaimOwner, distinctOwners } from "../../../api/mac-claim.ts";
 import { DEFAULT_CONFLICT_POLICY } from "../../../api/mac-pool.ts";
 import type { Clock } from "../../../kube/clock.ts";
 import { judgeHosts } from "../../admission/host-verdict.ts";
@@ -7,9 +7,9 @@ import { newClaim, statusOf } from "../../claims/claim.ts";
 import { refusalOfExplicit } from "../../claims/explicit-address.ts";
 import { decideGrant, type GrantDecision } from "../../claims/grant.ts";
 import { namespaceLimit } from "../../claims/limit-refusals.ts";
-import { UNCLAIMED, withObjectsListing } from "../../claims/listing-objects.ts";
+import { isPodBeside, UNCLAIMED, withObjectsListing } from "../../claims/listing-objects.ts";
 import { describeOwners, SOMEBODY } from "../../claims/named-text.ts";
-import { describeObject, type InterfaceOwner } from "../../claims/owner.ts";
+import { describeObject, type InterfaceOwner, ownerOf } from "../../claims/owner.ts";
 import type { CheckView } from "../rest/views.ts";
 import type { Catalog } from "./catalog.ts";
 import { type ClaimQueries, rangeAt } from "./claims.ts";
@@ -92,7 +92,9 @@ export function checkAddress(
     ...(caches.networks.scopeIn(namespace) === "Network" ? { domainsOf: () => undefined } : {}),
   } as const;
   const decision = decideGrant(asked, request, clock.now());
-  const named = describeOwners(owners, (owner) => (sees(scope, owner) ? describeObject(owner) : SOMEBODY));
+  const namesOf = (named: readonly ClaimOwner[]): string =>
+    describeOwners(named, (owner) => (sees(scope, owner) ? describeObject(owner) : SOMEBODY));
+  const [named, pods] = [namesOf(owners), namesOf(listing.filter(isPodBeside).map((pod) => ownerOf(pod, "")))];
   if (!decision.ok) {
     const isOwn = visible.some((owner) => owner.namespace === namespace);
     return refused(decision.refusal.code, conflictText(view.mac, named, isOwn, decision.refusal.code));
@@ -101,7 +103,7 @@ export function checkAddress(
   return {
     ...view,
     accepted: true,
-    message: hosts.warning === undefined ? acceptedText(decision, view, named) : warning,
+    message: hosts.warning === undefined ? acceptedText(decision, view, named, pods) : warning,
   };
 }
 
@@ -117,8 +119,11 @@ function acceptedText(
   decision: GrantDecision & { readonly ok: true },
   { mac, inRange }: Pick<CheckView, "mac" | "inRange">,
   named: string,
+  pods: string,
 ): string {
   if (decision.warning !== undefined) return `${mac} is admitted with a warning: it is also in use by ${named}.`;
+  if (pods !== "")
+    return `${mac} is admitted with a warning: it is also listed by ${pods}, which the MAC pool does not manage.`;
   const where = inRange ? "in the range of a pool" : "outside of all pools, which keep it for its owner all the same";
   const reserved =
     " KubeVirt gives it to the bridge in the pod of a VM, and refuses it for an interface with masquerade.";

@@ -64,6 +64,17 @@ it("are parties of a collision, and are told apart from those that the pool know
   expect(findings.map(({ code }) => code)).not.toContain("SHARED_ADDRESS");
 });
 
+it("have no claim that misses, and are named to who checks the address and may see them", async () => {
+  const asking = podOf("lab", "t4", { [NETWORKS_ANNOTATION]: networksOf(FIRST) });
+  await using fixture = await InspectionFixture.start({ namespaces: NAMESPACES, pods: [asking] });
+  const text = (scope: Parameters<typeof fixture.inspector.check>[2]): string =>
+    fixture.inspector.check(formatMac(FIRST), "default", scope).message;
+  expect(text(EVERYTHING)).toContain("is admitted with a warning: it is also listed by Pod lab/t4 (net1), which");
+  expect(text({ namespace: "default" })).toContain("it is also listed by an object in another namespace, which");
+  const { findings } = await fixture.inspector.consistency(undefined, EVERYTHING);
+  expect(findings.map(({ code }) => code)).not.toContain("OWNER_WITHOUT_CLAIM");
+});
+
 it.each([
   ["one that asks for the address and has no interface", { [NETWORKS_ANNOTATION]: networksOf(FIRST) }, "node-b"],
   ["one without a node", { [NETWORK_STATUS_ANNOTATION]: statusOf(FIRST) }, undefined],
