@@ -19,6 +19,8 @@ export interface Way {
 /** The page asks for `api/v1/ways/KIND/NAMESPACE/NAME`, which answers `WaysView`, where answers have this header. */
 export const WAYS = "ways";
 export const WAYS_HEADER = "macpool-ways";
+/** The namespace of the user's kubeconfig, where `kubectl macpool ui` serves the page: who may not read all of them begins there. */
+export const NAMESPACE_HEADER = "macpool-namespace";
 
 export interface WaysView {
   readonly way: readonly Way[];

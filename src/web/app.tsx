@@ -4,9 +4,10 @@ import type { ConsistencyView as State } from "../mac-pool/inspection/rest/views
 import { Header } from "./header.tsx";
 import { route } from "./navigation.ts";
 import { shortKind } from "./parts/owner-link.tsx";
+import { ForbiddenNotice } from "./parts/scope-notice.tsx";
 import { Consistency } from "./problems/use-problems.ts";
 import type { View } from "./route.ts";
-import { isSignedOut } from "./session.ts";
+import { homeNamespace, isSignedOut, namespace, namespaceOfToken, token } from "./session.ts";
 import { useQuery } from "./use-query.ts";
 import { AddressesView } from "./views/addresses.tsx";
 import { CheckView } from "./views/check.tsx";
@@ -47,6 +48,7 @@ function SignedIn() {
   const { view, args } = route.value;
   const { title, Content } = PAGES[view];
   const name = nameOf(view, args) ?? title;
+  const isForbidden = consistency.problem.value?.status === FORBIDDEN;
   const heading = useRef<HTMLHeadingElement>(null);
   const shown = useRef(view);
   useEffect(() => {
@@ -54,6 +56,9 @@ function SignedIn() {
     // Whoever reads with a screen reader is told where a link led. Whoever types goes on typing.
     if (shown.current !== view && !(document.activeElement instanceof HTMLInputElement)) heading.current?.focus();
     shown.current = view;
+  });
+  useEffect(() => {
+    if (isForbidden) namespace.value = ownNamespace();
   });
   return (
     <Consistency.Provider value={consistency}>
@@ -65,7 +70,7 @@ function SignedIn() {
         <h1 ref={heading} tabIndex={-1}>
           {name}
         </h1>
-        <Content />
+        {isForbidden ? <ForbiddenNotice /> : <Content />}
       </main>
     </Consistency.Provider>
   );
@@ -76,6 +81,15 @@ function nameOf(view: View, [first = "", namespace = "", name = ""]: readonly st
   if (view === "owner" && name !== "") return `${shortKind(first)} ${namespace}/${name}`;
   if (view === "network" && namespace !== "") return `Network ${first}/${namespace}`;
   return undefined;
+}
+
+const FORBIDDEN = 403;
+
+/** Where a reader begins whose rights end at a namespace, as far as that can be known: what a link leads to counts most. */
+function ownNamespace(): string | undefined {
+  const { view, args } = route.value;
+  const linked = view === "owner" ? args[1] : view === "network" ? args[0] : undefined;
+  return linked ?? namespace.value ?? homeNamespace.value ?? namespaceOfToken(token.value ?? "");
 }
 
 /** Not a link: the fragment of the address says what is shown. */

@@ -1,8 +1,8 @@
 import { MAC_POOL_TOKEN_HEADER } from "../api/names.ts";
-import { WAYS_HEADER } from "../api/way.ts";
+import { NAMESPACE_HEADER, WAYS_HEADER } from "../api/way.ts";
 import { EventStreamDecoder } from "../mac-pool/inspection/rest/event-stream.ts";
 import type { ListView, ProblemView, WatchEventView } from "../mac-pool/inspection/rest/views.ts";
-import { isSignedOut, namespace, tellsWays, token } from "./session.ts";
+import { homeNamespace, isSignedOut, namespace, tellsWays, token } from "./session.ts";
 
 /**
  * Asks the pool that served the page, under relative addresses. The token goes into a header of its own: the API server's
@@ -92,6 +92,7 @@ async function send(address: string, headers: Record<string, string>, signal?: A
     throw new Problem(0, "MACPOOL_UNREACHABLE", UNREACHABLE);
   }
   if (response.headers.has(WAYS_HEADER)) tellsWays.value = true;
+  homeNamespace.value = response.headers.get(NAMESPACE_HEADER) ?? homeNamespace.value;
   if (response.ok) return response;
   if (response.status === 401) isSignedOut.value = true;
   throw await problemOf(response);

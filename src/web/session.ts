@@ -14,6 +14,20 @@ export const namespace = signal<string | undefined>(undefined);
 /** Whether who serves the page tells the ways of interfaces too: `kubectl macpool ui` does, with the rights of its user. */
 export const tellsWays = signal(false);
 
+/** Where a reader begins who may not read all namespaces: that of the kubeconfig. */
+export const homeNamespace = signal<string | undefined>(undefined);
+
+/** The namespace of the service account that a token is of. */
+export function namespaceOfToken(text: string): string | undefined {
+  try {
+    const payload = (text.split(".")[1] ?? "").replaceAll("-", "+").replaceAll("_", "/");
+    const { sub } = JSON.parse(atob(payload)) as { readonly sub?: unknown };
+    return /^system:serviceaccount:([a-z0-9-]+):/.exec(String(sub))?.[1];
+  } catch {
+    return undefined;
+  }
+}
+
 export function signIn(given: string, limitedTo: string): void {
   batch(() => {
     token.value = given === "" ? undefined : given;

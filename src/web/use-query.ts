@@ -18,9 +18,11 @@ export function useQuery<T>(path: string | undefined, parameters: Parameters = {
   const askedUrl = useSignal<string | undefined>(undefined);
   const tick = refreshTick.value;
   useEffect(() => {
-    if (askedUrl.value !== url) value.value = undefined;
+    if (askedUrl.value !== url) {
+      value.value = undefined;
+      problem.value = undefined;
+    }
     askedUrl.value = url;
-    problem.value = path === undefined || value.value === undefined ? undefined : problem.value;
     if (path === undefined) return;
     const stop = new AbortController();
     ask<T>(path, parameters, stop.signal).then(

@@ -8,7 +8,7 @@ import { MAC_POOL_INSPECTION_PORT_NAME, MAC_POOL_SERVICE } from "../../src/api/n
 import { buildCli } from "../../src/cli/build.ts";
 import { RESOURCES } from "../../src/kube/client/resource.ts";
 import { KINDS } from "../../src/mac-pool/objects/kinds.ts";
-import { exposeInspection } from "../cli/support/pool-service.ts";
+import { exposeInspection, letUseProxy } from "../cli/support/pool-service.ts";
 import { ensureBinaries } from "../cluster/control-plane/binaries.ts";
 import { nadCrd } from "../cluster/multus/nad-crd.ts";
 import { bridgeOf, nadOf } from "../mac-pool/inspection/networks.ts";
@@ -93,7 +93,8 @@ describe.skipIf(CHROMIUM === undefined)("the page in a browser, for those who co
     const token = await bed.reader("tenant-reader", "tenant");
     await using opened = await bed.openAs(token, "#/addresses");
     const { page } = opened;
-    await page.getByRole("alert").filter({ hasText: "If you may read one namespace only" }).first().waitFor();
+    await page.getByText("You may not read namespace default.").waitFor();
+    expect(await page.locator(".notice").count()).toBe(1);
     await page.getByPlaceholder("namespace", { exact: true }).first().fill("tenant");
     await page.getByRole("button", { name: "Show", exact: true }).first().click();
     await page.getByRole("link", { name: "tenant/mine" }).waitFor();
@@ -101,7 +102,44 @@ describe.skipIf(CHROMIUM === undefined)("the page in a browser, for those who co
     await takePicture(page, "namespace-reader");
     await show(page, "#/overview");
     await page.getByText("Live").waitFor();
+    await page.getByText("You see namespace tenant: its addresses").waitFor();
+    expect(await page.locator(".notice").count()).toBe(1);
+    await takePicture(page, "namespace-reader-overview");
+    expect(await seriousFaults(page)).toEqual([]);
     expect(await page.getByText("default/legacy").count()).toBe(0);
+    await show(page, "#/owner/VirtualMachine/default/legacy");
+    await page
+      .getByText("You may not read namespace default.")
+      .or(page.getByText("may not get macclaims"))
+      .first()
+      .waitFor();
+    expect(await page.getByText("02:00:00:00:00:01").count()).toBe(0);
+  });
+
+  it.each([
+    { look: "light", options: { viewport: { width: 1280, height: 900 } } },
+    { look: "phone-dark", options: { viewport: { width: 390, height: 780 }, colorScheme: "dark" } },
+  ] as const)("starts in the namespace of the kubeconfig where rights end there: $look", async ({ look, options }) => {
+    const { controlPlane, admin } = bed.pool;
+    const namespace = `own-${look}`;
+    await admin.create(RESOURCES.namespaces, { metadata: { name: namespace } });
+    await bed.createMachine("mine", [{ name: "net1" }], namespace);
+    const kubeconfig = join(controlPlane.directory, `${namespace}.kubeconfig`);
+    const token = await bed.reader(`${namespace}-reader`, namespace);
+    await letUseProxy(bed.pool, `${namespace}-reader`);
+    await writeFile(kubeconfig, controlPlane.tokenKubeconfig(token), { mode: 0o600 });
+    const ui = [await buildCli(), "ui", "--no-browser", "-n", namespace, "--pool-namespace", POOL_NAMESPACE];
+    await using opened = await bed.open(options, await addressFrom(process.execPath, ui, kubeconfig));
+    const { page } = opened;
+    await page.getByText(`You see namespace ${namespace}: its addresses`).waitFor();
+    await page.getByText("Live").waitFor();
+    expect(await page.locator(".notice").count()).toBe(1);
+    await takePicture(page, `own-namespace-${look}`);
+    expect(await overflow(page)).toBe(0);
+    await show(page, "#/addresses");
+    await page.getByRole("link", { name: `${namespace}/mine` }).waitFor();
+    expect(await page.getByText("default/").count()).toBe(0);
+    expect(opened.faults).toEqual([]);
   });
 
   it("shows a reader with rights in one namespace its networks, their bridges, and no others", async () => {
@@ -116,7 +154,8 @@ describe.skipIf(CHROMIUM === undefined)("the page in a browser, for those who co
     const token = await bed.reader("lab-reader", "lab");
     await using opened = await bed.openAs(token, "#/networks");
     const { page } = opened;
-    await page.getByRole("alert").filter({ hasText: "If you may read one namespace only" }).first().waitFor();
+    await page.getByText("You may not read namespace default.").waitFor();
+    expect(await page.locator(".notice").count()).toBe(1);
     await page.getByPlaceholder("namespace", { exact: true }).first().fill("lab");
     await page.getByRole("button", { name: "Show", exact: true }).first().click();
     await page.getByRole("rowheader", { name: "lab/mine" }).waitFor();
@@ -146,7 +185,7 @@ describe.skipIf(CHROMIUM === undefined)("the page in a browser, for those who co
     // With the rights of this reader, who sees claims only.
     await show(opened.page, "#/owner/VirtualMachine/default/legacy");
     await opened.page.getByText("02:00:00:00:00:01, explicit, Bound").waitFor();
-    await opened.page.getByText("not visible to you: needs get on network-attachment-definitions").waitFor();
+    await opened.page.getByText("not visible to you: needs get on network-attachment-definitions").first().waitFor();
     await opened.page.getByRole("button", { name: "Ask again" }).click();
     await opened.page.getByText("02:00:00:00:00:01, explicit, Bound").waitFor();
     await takePicture(opened.page, "ways");

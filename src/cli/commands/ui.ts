@@ -37,7 +37,11 @@ export const ui: CommandSpec = {
     const place = await servicePlace(input, cluster);
     const transport = new Transport(place.credentials);
     try {
-      const upstream = withWays(upstreamOf(transport, place), (owner) => explained([owner], input));
+      const upstream = withWays(
+        upstreamOf(transport, place),
+        (owner) => explained([owner], input),
+        await input.namespace(),
+      );
       const secret = randomBytes(SECRET_BYTES).toString("base64url");
       await using proxy = await listening(upstream, secret, port);
       print(`The page of the MAC pool: ${proxy.url}\nCtrl-C ends it.\n`);

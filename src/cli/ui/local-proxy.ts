@@ -2,7 +2,7 @@ import { timingSafeEqual } from "node:crypto";
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { pipeline } from "node:stream/promises";
-import { WAYS_HEADER } from "../../api/way.ts";
+import { NAMESPACE_HEADER, WAYS_HEADER } from "../../api/way.ts";
 
 /**
  * Serves the pool's page on 127.0.0.1 with the user's credentials. Other users of the machine and other pages in the browser
@@ -41,6 +41,7 @@ const RESPONSE_HEADERS = [
   "retry-after",
   "vary",
   WAYS_HEADER,
+  NAMESPACE_HEADER,
 ];
 const OWN_HEADERS = {
   "referrer-policy": "no-referrer",

@@ -1,5 +1,5 @@
 import { OWNER_KINDS } from "../../api/mac-claim.ts";
-import { WAYS, WAYS_HEADER, type WaysView } from "../../api/way.ts";
+import { NAMESPACE_HEADER, WAYS, WAYS_HEADER, type WaysView } from "../../api/way.ts";
 import { isForbidden } from "../../kube/client/api-error.ts";
 import type { ProblemView } from "../../mac-pool/inspection/rest/views.ts";
 import type { OwnerRef } from "../backends/pool-backend.ts";
@@ -13,13 +13,18 @@ type Answer = Awaited<ReturnType<Upstream["send"]>>;
  * What the page asks about the way of an object's interfaces is answered here, with the rights of the user and in the words of
  * `kubectl macpool explain`: the pool may see other things than he. Every other question goes to the pool.
  */
-export function withWays(pool: Upstream, explain: (owner: OwnerRef) => Promise<Explained>): Upstream {
+export function withWays(
+  pool: Upstream,
+  explain: (owner: OwnerRef) => Promise<Explained>,
+  namespace?: string,
+): Upstream {
+  const own = namespace === undefined ? {} : { [NAMESPACE_HEADER]: namespace };
   return {
     send: async (path, headers, signal) => {
       const owner = ownerIn(path);
       if (owner !== undefined) return answerAbout(owner, explain);
       const answer = await pool.send(path, headers, signal);
-      return { ...answer, headers: { ...answer.headers, [WAYS_HEADER]: "true" } };
+      return { ...answer, headers: { ...answer.headers, [WAYS_HEADER]: "true", ...own } };
     },
   };
 }

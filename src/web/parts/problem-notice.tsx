@@ -1,7 +1,8 @@
 import type { ReadonlySignal } from "@preact/signals";
-import { useSignal } from "@preact/signals";
 import type { Problem } from "../client.ts";
 import { namespace } from "../session.ts";
+
+const FORBIDDEN = 403;
 
 interface Props {
   readonly problem: ReadonlySignal<Problem | undefined>;
@@ -12,7 +13,8 @@ interface Props {
 /** Why there is no answer, and what the reader can do about it. */
 export function ProblemNotice({ problem, isStale = false }: Props) {
   const { value } = problem;
-  if (value === undefined) return null;
+  // That rights end at a namespace is said once, for all of the page.
+  if (value === undefined || (value.status === FORBIDDEN && namespace.value === undefined)) return null;
   return (
     <div role="alert" class="notice bad">
       <p>
@@ -20,35 +22,6 @@ export function ProblemNotice({ problem, isStale = false }: Props) {
         {value.message}
         {value.didYouMean !== undefined && ` Did you mean ${value.didYouMean}?`}
       </p>
-      {value.status === 403 && namespace.value === undefined && <NamespaceForm />}
     </div>
-  );
-}
-
-/** For readers who may not see the whole cluster. */
-function NamespaceForm() {
-  const text = useSignal("");
-  return (
-    <form
-      class="inline"
-      onSubmit={(event) => {
-        event.preventDefault();
-        if (text.value.trim() !== "") namespace.value = text.value.trim();
-      }}
-    >
-      <label>
-        If you may read one namespace only, name it
-        <input
-          placeholder="namespace"
-          maxLength={63}
-          spellcheck={false}
-          value={text.value}
-          onInput={({ currentTarget }) => {
-            text.value = currentTarget.value;
-          }}
-        />
-      </label>
-      <button type="submit">Show</button>
-    </form>
   );
 }

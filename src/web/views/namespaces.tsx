@@ -58,7 +58,7 @@ function rowOf({ name, vms, pods, because, pool = "", claims, limit }: Namespace
 function NamespaceTable({ namespaces }: { readonly namespaces: readonly NamespaceView[] }) {
   return (
     <ScrollRegion label="Namespaces">
-      <table>
+      <table class="stacked">
         <thead>
           <tr>
             <th scope="col">Namespace</th>
@@ -77,9 +77,11 @@ function NamespaceTable({ namespaces }: { readonly namespaces: readonly Namespac
             <tr key={name}>
               <th scope="row">{name}</th>
               <td>
+                <span class="label">VMs </span>
                 <Managed is={vms} because={because.vms} />
               </td>
               <td>
+                <span class="label">Pods </span>
                 <Managed is={pods} because={because.pods} />
               </td>
               <td class="wide">

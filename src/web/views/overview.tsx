@@ -4,6 +4,7 @@ import type { ListView, PoolView } from "../../mac-pool/inspection/rest/views.ts
 import { collisions, denials } from "../live-lists.ts";
 import { Empty } from "../parts/empty.tsx";
 import { ProblemNotice } from "../parts/problem-notice.tsx";
+import { ScopeNotice } from "../parts/scope-notice.tsx";
 import { ProblemCards } from "../problems/problem-cards.tsx";
 import { isRecent } from "../problems/problem-list.ts";
 import { UnknownProblems } from "../problems/problem-state.tsx";
@@ -16,10 +17,19 @@ import { PoolCard } from "./pool-card.tsx";
 import { NoProblem } from "./problems.tsx";
 
 const SHOWN = 4;
+const FORBIDDEN = 403;
 
 /** What is wrong, and how full the pools are, in one look. */
 export function OverviewView() {
   const pools = useQuery<ListView<PoolView>>("pools");
+  if (pools.problem.value?.status === FORBIDDEN) {
+    return (
+      <>
+        <ScopeNotice />
+        <WorstProblems />
+      </>
+    );
+  }
   return (
     <>
       <Figures pools={pools.value.value?.items} />

@@ -5,6 +5,7 @@ import { ProblemCards } from "../problems/problem-cards.tsx";
 import { UnknownProblems } from "../problems/problem-state.tsx";
 import { Consistency, useProblems } from "../problems/use-problems.ts";
 import { linkTo } from "../route.ts";
+import { namespace } from "../session.ts";
 import { count } from "../text.ts";
 
 /** Everything that is wrong, the worst first. */
@@ -36,8 +37,10 @@ export function NoProblem() {
   return (
     <Empty title="No problem is known.">
       <p>
-        Nothing collides, no pool is full, nothing was refused in the last 24 hours, and claims and objects agree, as
-        far as you may see and the replicas remember.
+        {namespace.value === undefined
+          ? "Nothing collides, no pool is full, nothing was refused in the last 24 hours, and claims and objects agree"
+          : `In namespace ${namespace.value} nothing collides, nothing was refused in the last 24 hours, and claims and objects agree`}
+        , as far as the replicas remember.
       </p>
     </Empty>
   );
