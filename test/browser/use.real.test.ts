@@ -39,6 +39,38 @@ describe.skipIf(CHROMIUM === undefined)("the page in a browser, in use", () => {
     expect(opened.faults).toEqual([]);
   });
 
+  it("filters addresses by pool, namespace and network, under a permalink", async () => {
+    await using opened = await bed.openAs(token, "#/addresses");
+    const { page } = opened;
+    await expect.poll(() => rows(page).count()).toBeGreaterThan(10);
+    const all = await rows(page).count();
+    const choose = async (label: string, name: string): Promise<void> => {
+      await page.getByLabel(label, { exact: true }).fill(name);
+      await page.getByLabel(label, { exact: true }).press("Enter");
+    };
+    await choose("Network", "default/nowhere");
+    await page.getByText("No address matches.").waitFor();
+    await choose("Network", "default/br1-net");
+    await expect.poll(() => rows(page).count()).toBeGreaterThan(10);
+    await choose("Pool", "nobody");
+    await page.getByText("No address matches.").waitFor();
+    await choose("Pool", "default");
+    await choose("Namespace", "elsewhere");
+    await page.getByText("No address matches.").waitFor();
+    expect(await page.evaluate("location.hash")).toBe(
+      "#/addresses?network=default%2Fbr1-net&pool=default&namespace=elsewhere",
+    );
+    await show(page, "#/addresses");
+    await expect.poll(() => rows(page).count()).toBe(all);
+    expect(await page.getByLabel("Network", { exact: true }).inputValue()).toBe("");
+    await page.getByLabel("Group by owner").check();
+    const owners = (): Promise<string[]> => rows(page).locator(".owner").allInnerTexts();
+    await expect.poll(async () => (await owners()).join()).toBe((await owners()).toSorted().join());
+    expect(await page.evaluate("location.hash")).toBe("#/addresses?group=owner");
+    await takePicture(page, "addresses-grouped");
+    expect(opened.faults).toEqual([]);
+  });
+
   it("leads from a pool to its addresses outside the ranges, as many as it says", async () => {
     await using opened = await bed.openAs(token);
     const { page } = opened;

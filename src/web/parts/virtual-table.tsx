@@ -5,7 +5,7 @@ import { count } from "../text.ts";
 import { visibleRows } from "../visible-rows.ts";
 
 /** As in the style sheet. */
-const ROW_PX = 34;
+const ROW_PX = 28;
 /** Rows before and behind the visible ones, so that scrolling shows no gap. */
 const MARGIN_ROWS = 12;
 /** Paper shows no more. */

@@ -1,3 +1,4 @@
+import { nadOf } from "../../api/claim-network.ts";
 import type { ClaimView } from "../../mac-pool/inspection/rest/views.ts";
 import { useClaims } from "../claim-list.ts";
 import { askAll, type Parameters } from "../client.ts";
@@ -11,7 +12,7 @@ import { ProblemNotice } from "../parts/problem-notice.tsx";
 import { Time } from "../parts/time.tsx";
 import { type Column, VirtualTable } from "../parts/virtual-table.tsx";
 import { linkTo } from "../route.ts";
-import { counted } from "../text.ts";
+import { count, counted } from "../text.ts";
 import { AddressPanel } from "./address-panel.tsx";
 
 /** Every phase and every origin, in the words of REST. */
@@ -20,8 +21,9 @@ const ORIGINS = Object.keys({ automatic: 0, explicit: 0, observed: 0 } satisfies
 
 /** As large as the server allows. */
 const EXPORT_PAGE = 5_000;
+const MAX_OFFERED = 100;
 
-const FILTERS = ["search", "namespace", "pool", "outOfRange", "phase", "origin"] as const;
+const FILTERS = ["search", "namespace", "pool", "network", "outOfRange", "phase", "origin"] as const;
 
 const COLUMNS: readonly Column<ClaimView>[] = [
   { title: "Address", cell: ({ mac }) => <MacLink mac={mac} /> },
@@ -38,6 +40,7 @@ export function AddressesView() {
   const { args, query } = route.value;
   const [chosen] = args;
   const filter: Parameters = Object.fromEntries(FILTERS.map((name) => [name, query[name]]));
+  const isGrouped = query.group === BY_OWNER;
   const { claims, problem, readOn } = useClaims(filter);
   const all = (progress: (items: number) => void): Promise<ClaimView[]> =>
     askAll("claims", { ...filter, limit: EXPORT_PAGE }, progress);
@@ -45,16 +48,20 @@ export function AddressesView() {
     <div class={chosen === undefined ? "split" : "split open"}>
       {chosen !== undefined && <AddressPanel key={chosen} mac={chosen} back={linkTo("addresses", [], query)} />}
       <div class="list">
-        <FilterBar query={query} />
+        <FilterBar query={query} rows={claims?.rows ?? []} />
         <ProblemNotice problem={problem} isStale={claims !== undefined} />
         <p class="quiet" role="status">
           {claims === undefined ? "Asking the pool." : counted(claims.total, "address", "addresses")}
+          {isGrouped &&
+            claims !== undefined &&
+            claims.rows.length < claims.total &&
+            `, of which the first ${count(claims.rows.length)} are grouped: filter to group all`}
         </p>
         {claims !== undefined && claims.rows.length > 0 && (
           <VirtualTable
             label="Addresses"
             columns={COLUMNS}
-            rows={claims.rows}
+            rows={isGrouped ? byOwner(claims.rows) : claims.rows}
             keyOf={({ mac }) => mac}
             isChosen={({ mac }) => mac === chosen}
             total={claims.total}
@@ -71,6 +78,14 @@ export function AddressesView() {
       </div>
     </div>
   );
+}
+
+const BY_OWNER = "owner";
+
+/** The addresses of one VM or pod beside each other. */
+function byOwner(rows: readonly ClaimView[]): readonly ClaimView[] {
+  const keyOf = ({ owners: [first] }: ClaimView): string => (first ? `${first.namespace}/${first.name ?? ""}` : "~");
+  return rows.toSorted((one, other) => (keyOf(one) < keyOf(other) ? -1 : keyOf(one) > keyOf(other) ? 1 : 0));
 }
 
 function Owners({ claim: { owners, elsewhere } }: { readonly claim: ClaimView }) {
@@ -103,20 +118,39 @@ function rowsOf({ mac, phase, origin, pool = "", range = "", owners, created = "
 type Query = Readonly<Record<string, string>>;
 
 /** Filters that links set and a button takes away. */
-const NAMED = [
-  ["namespace", "namespace"],
-  ["pool", "pool"],
-  ["outOfRange", "outside the ranges of pool"],
-] as const;
+const NAMED = [["outOfRange", "outside the ranges of pool"]] as const;
 
-function FilterBar({ query }: { readonly query: Query }) {
+function FilterBar({ query, rows }: { readonly query: Query; readonly rows: readonly ClaimView[] }) {
   const set = (name: string, value: string | undefined): void =>
     goTo(linkTo("addresses", [], { ...query, [name]: value }));
   const texts = NAMED.filter(([name]) => query[name] !== undefined);
   return (
     <div class="filters">
+      <Named title="Pool" name="pool" known={rows.map(({ pool }) => pool)} query={query} set={set} />
+      <Named
+        title="Namespace"
+        name="namespace"
+        known={rows.flatMap(({ owners }) => owners.map(({ namespace }) => namespace))}
+        query={query}
+        set={set}
+      />
+      <Named
+        title="Network"
+        name="network"
+        known={rows.flatMap(({ owners }) => owners.map(networkName))}
+        query={query}
+        set={set}
+      />
       <Choice title="Phase" name="phase" options={PHASES} query={query} set={set} />
       <Choice title="Origin" name="origin" options={ORIGINS} query={query} set={set} />
+      <label>
+        <input
+          type="checkbox"
+          checked={query.group === BY_OWNER}
+          onChange={({ currentTarget }) => set("group", currentTarget.checked ? BY_OWNER : undefined)}
+        />{" "}
+        Group by owner
+      </label>
       {texts.map(([name, words]) => (
         <button key={name} type="button" onClick={() => set(name, undefined)}>
           {words} {query[name]} <span aria-hidden="true">×</span>
@@ -124,6 +158,43 @@ function FilterBar({ query }: { readonly query: Query }) {
         </button>
       ))}
     </div>
+  );
+}
+
+function networkName({ network, namespace }: ClaimView["owners"][number]): string | undefined {
+  const nad = nadOf(network, namespace);
+  return nad && `${nad.namespace}/${nad.name}`;
+}
+
+interface NamedProps {
+  readonly title: string;
+  readonly name: string;
+  /** Of the rows that were read: others can be written. */
+  readonly known: readonly (string | undefined)[];
+  readonly query: Query;
+  readonly set: (name: string, value: string) => void;
+}
+
+function Named({ title, name, known, query, set }: NamedProps) {
+  const names = [...new Set(known)].filter((each) => each !== undefined).toSorted();
+  return (
+    <label>
+      {title}{" "}
+      <input
+        type="search"
+        list={`known-${name}`}
+        placeholder="any"
+        spellcheck={false}
+        maxLength={253}
+        value={query[name] ?? ""}
+        onChange={({ currentTarget }) => set(name, currentTarget.value.trim())}
+      />
+      <datalist id={`known-${name}`}>
+        {names.slice(0, MAX_OFFERED).map((each) => (
+          <option key={each} value={each} />
+        ))}
+      </datalist>
+    </label>
   );
 }
 

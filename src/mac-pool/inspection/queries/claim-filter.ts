@@ -1,3 +1,4 @@
+import { nadOf } from "../../../api/claim-network.ts";
 import { formatMac, macOfClaimName, parseMac } from "../../../api/mac.ts";
 import type { ClaimOrigin, ClaimOwner, MACClaim, ShownPhase } from "../../../api/mac-claim.ts";
 import { DEFAULT_MAC_POOL } from "../../../api/names.ts";
@@ -14,6 +15,8 @@ export interface ClaimFilter {
   readonly phase?: ShownPhase | undefined;
   readonly origin?: ClaimOrigin | undefined;
   readonly pool?: string | undefined;
+  /** A NetworkAttachmentDefinition that an owner has the address on, as namespace/name. */
+  readonly network?: string | undefined;
   /** A pool: claims for addresses outside its ranges, as it counts them. */
   readonly outOfRange?: string | undefined;
   /** A part of the address, or of the name or namespace of an owner. */
@@ -39,7 +42,7 @@ export type ClaimTest = (claim: MACClaim, phase?: ShownPhase) => boolean;
 /** Whether a claim matches. An owner that the reader may not see matches nothing. */
 export function claimTest(filter: ClaimFilter, scope: Scope, caches: Pick<Caches, "index" | "phaseOf">): ClaimTest {
   const tests: ClaimTest[] = [];
-  const { mac, owner, namespace, phase, origin, pool, outOfRange, search } = filter;
+  const { mac, owner, namespace, phase, origin, pool, network, outOfRange, search } = filter;
   const someOwner = (matches: (each: ClaimOwner) => boolean): ClaimTest => {
     const isMeant = (each: ClaimOwner): boolean => sees(scope, each) && matches(each);
     return (claim) => statusOf(claim).owners.some(isMeant);
@@ -51,6 +54,7 @@ export function claimTest(filter: ClaimFilter, scope: Scope, caches: Pick<Caches
   if (scope.namespace !== undefined) tests.push(someOwner(() => true));
   if (namespace !== undefined) tests.push(someOwner((each) => each.namespace === namespace));
   if (owner !== undefined) tests.push(someOwner(ownerTest(owner)));
+  if (network !== undefined) tests.push(someOwner((each) => isOn(each, network)));
   if (mac !== undefined) tests.push(macTest(mac) ?? (() => false));
   if (search !== undefined) {
     const text = search.toLowerCase();
@@ -89,6 +93,11 @@ function macTest(text: string): ClaimTest | undefined {
 function digitsOf(text: string): string | undefined {
   if (!/^[0-9a-f.:-]*$/i.test(text)) return undefined;
   return text.toLowerCase().replaceAll(/[^0-9a-f]/g, "") || undefined;
+}
+
+function isOn({ network, namespace }: ClaimOwner, wanted: string): boolean {
+  const nad = nadOf(network, namespace);
+  return nad !== undefined && `${nad.namespace}/${nad.name}` === wanted;
 }
 
 /** Neither a name nor a namespace has a slash. */

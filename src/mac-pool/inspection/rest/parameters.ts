@@ -80,6 +80,7 @@ export const claimsQuery = z.strictObject({
   phase: oneOf(SHOWN_PHASES).optional().describe("Phase of the claim."),
   origin: oneOf(CLAIM_ORIGINS).optional().describe("How the address came into use."),
   pool: text.optional().describe("The MACPool that the claim names."),
+  network: text.optional().describe("A NetworkAttachmentDefinition of an owner's interface: namespace/name."),
   outOfRange: text.optional().describe("A MACPool: its claims for addresses outside its ranges, as many as it counts."),
   limit: whole(MAX_LIMIT).default(500).describe("Items of a page."),
   ...page,

@@ -56,8 +56,8 @@ export class Feeds {
 
   claims(filter: ClaimFilter, scope: Scope, { lastId, sendInitialEvents }: WatchStart, sink: Sink): () => void {
     const { claims } = this.#options;
-    const { mac, owner, search, namespace, phase, origin, pool, outOfRange } = filter;
-    const wanted = { mac, owner, search, namespace, phase, origin, pool, outOfRange };
+    const { mac, owner, search, namespace, phase, origin, pool, network, outOfRange } = filter;
+    const wanted = { mac, owner, search, namespace, phase, origin, pool, network, outOfRange };
     const test = claims.test(wanted, scope);
     const eventOf = ({ type, now, old }: ClaimChange): WatchEventView<unknown> | undefined => {
       const was = old !== undefined && test(old.claim, old.phase);
