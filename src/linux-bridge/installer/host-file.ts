@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import { lstat, open, readFile, readlink } from "node:fs/promises";
+import { type FileHandle, lstat, open, readlink } from "node:fs/promises";
 import { dirname, join, relative, resolve } from "node:path";
 import { MARK_BYTES, type PluginMark, parsePluginMark } from "../../api/plugin-mark.ts";
 import { unlessAbsent } from "../system-error.ts";
@@ -35,10 +35,24 @@ export async function inspectFile(path: string, pathOnNode = path, read = readCo
 type Content = Pick<HostFile & { kind: "file" }, "sha256" | "mark">;
 
 async function readContent(path: string): Promise<Content | undefined> {
-  const content = await unlessAbsent(readFile(path));
-  if (content === undefined) return undefined;
-  const mark = parsePluginMark(content.toString("latin1", Math.max(0, content.length - MARK_BYTES)));
-  return { sha256: sha256Of(content), mark };
+  await using file = await unlessAbsent(open(path));
+  return file && { sha256: await sha256Of(file), mark: await markOf(file) };
+}
+
+/** A buffer for a whole file would stay in the memory of a process at rest. */
+const PIECE_BYTES = 64 * 1024;
+
+/** Reads from where the file stands to its end. `copy`: gets each piece, which is overwritten after that. */
+export async function sha256Of(file: FileHandle, copy?: (piece: Uint8Array) => Promise<void>): Promise<string> {
+  const hash = createHash("sha256");
+  const buffer = Buffer.allocUnsafe(PIECE_BYTES);
+  for (;;) {
+    const { bytesRead } = await file.read(buffer);
+    if (bytesRead === 0) return hash.digest("hex");
+    const piece = buffer.subarray(0, bytesRead);
+    hash.update(piece);
+    await copy?.(piece);
+  }
 }
 
 /** Two writes within this time may have the same time of change: file systems count ticks. */
@@ -72,16 +86,12 @@ function seenPath(target: string, path: string, pathOnNode: string): string | un
 /** The mark of a file of any size. Undefined for what is no file. */
 export async function readMark(path: string): Promise<PluginMark | undefined> {
   if (!(await unlessAbsent(lstat(path)))?.isFile()) return undefined;
-  const file = await open(path);
-  try {
-    const { size } = await file.stat();
-    const { buffer, bytesRead } = await file.read({ position: Math.max(0, size - MARK_BYTES), length: MARK_BYTES });
-    return parsePluginMark(buffer.toString("latin1", 0, bytesRead));
-  } finally {
-    await file.close();
-  }
+  await using file = await open(path);
+  return await markOf(file);
 }
 
-export function sha256Of(content: Uint8Array): string {
-  return createHash("sha256").update(content).digest("hex");
+async function markOf(file: FileHandle): Promise<PluginMark | undefined> {
+  const { size } = await file.stat();
+  const { buffer, bytesRead } = await file.read({ position: Math.max(0, size - MARK_BYTES), length: MARK_BYTES });
+  return parsePluginMark(buffer.toString("latin1", 0, bytesRead));
 }

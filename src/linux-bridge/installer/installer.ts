@@ -1,10 +1,10 @@
-import { chmod, readFile } from "node:fs/promises";
+import { chmod } from "node:fs/promises";
 import { join } from "node:path";
 import { isDeepStrictEqual } from "node:util";
 import type { Clock } from "../../kube/clock.ts";
 import type { Log } from "../../kube/log.ts";
 import { errorCode } from "../system-error.ts";
-import { inspectFile, KnownContents, sha256Of } from "./host-file.ts";
+import { inspectFile, KnownContents } from "./host-file.ts";
 import { decide, PLUGIN_MODE, type Plugin, type Target, targetsOf } from "./install-plan.ts";
 import { removeTemporaries, replaceFile } from "./replace-file.ts";
 
@@ -124,20 +124,14 @@ export class Installer {
     if (decision.action === "install" || decision.action === "update") {
       // Writing takes milliseconds, in which other software may put its own file there.
       const isAsFound = async () => claim === "ours" || isDeepStrictEqual(await inspect(), found);
-      const replaced = await replaceFile(path, await this.#contentOf(plugin), PLUGIN_MODE, isAsFound);
+      const source = join(this.#options.pluginDirectory, plugin.executable);
+      const replaced = await replaceFile(path, source, sha256, PLUGIN_MODE, isAsFound);
       if (!replaced) return this.#repairOne({ name, plugin, claim }, mayUpdate);
       // An update that failed takes no turn: the next pass tries it again, and the state stays failed until then.
       if (decision.action === "update") this.#updatedAtMs = clock.monotonicMs();
       log.info({ file: name, version, sha256, before: found }, `installed ${name}: ${decision.reason}`);
     }
     return { name, state: "installed", sha256, version };
-  }
-
-  async #contentOf(plugin: Plugin): Promise<Uint8Array> {
-    const path = join(this.#options.pluginDirectory, plugin.executable);
-    const content = await readFile(path);
-    if (sha256Of(content) !== plugin.sha256) throw new Error(`${path} has changed since the start; restart the pod`);
-    return content;
   }
 
   #restAfterUpdate(previousMs: number): void {

@@ -1,5 +1,5 @@
 import { randomBytes } from "node:crypto";
-import { open, readdir, readFile, rename, rm, stat } from "node:fs/promises";
+import { open, readdir, rename, rm, stat } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
 import { sha256Of } from "./host-file.ts";
 
@@ -9,30 +9,21 @@ const TEMPORARY = /^\.[a-z.-]+\.[0-9a-f]{8}\.cluster-network-addons-tmp$/;
 export const isTemporary = (name: string): boolean => TEMPORARY.test(name);
 
 /**
- * Replaces the file or link at `path`. Everybody sees either the old file or the whole new one, also after a power failure. A
- * running executable keeps its old file. `mayReplace` is asked once the new file is complete. If it says no, all stays as it is
- * and the result is false.
+ * Replaces the file or link at `path` by a copy of `source`, whose checksum is `sha256`. Everybody sees either the old file or the
+ * whole new one, also after a power failure. A running executable keeps its old file. `mayReplace` is asked once the new file is
+ * complete. If it says no, all stays as it is and the result is false.
  */
 export async function replaceFile(
   path: string,
-  content: Uint8Array,
+  source: string,
+  sha256: string,
   mode: number,
   mayReplace: () => Promise<boolean> = async () => true,
 ): Promise<boolean> {
   const suffix = randomBytes(4).toString("hex");
   const temporary = join(dirname(path), `.${basename(path)}.${suffix}.cluster-network-addons-tmp`);
   try {
-    const file = await open(temporary, "wx", mode);
-    try {
-      await file.writeFile(content);
-      await file.chmod(mode);
-      await file.sync();
-    } finally {
-      await file.close();
-    }
-    if (sha256Of(await readFile(temporary)) !== sha256Of(content)) {
-      throw new Error(`${temporary} does not read back as it was written; check the disk`);
-    }
+    await writeCopy(temporary, source, sha256, mode);
     if (!(await mayReplace())) {
       await rm(temporary);
       return false;
@@ -44,6 +35,20 @@ export async function replaceFile(
   }
   await syncDirectory(dirname(path));
   return true;
+}
+
+async function writeCopy(path: string, source: string, sha256: string, mode: number): Promise<void> {
+  await using from = await open(source);
+  await using to = await open(path, "wx", mode);
+  if ((await sha256Of(from, (piece) => to.writeFile(piece))) !== sha256) {
+    throw new Error(`${source} has changed since the start; restart the pod`);
+  }
+  await to.chmod(mode);
+  await to.sync();
+  await using written = await open(path);
+  if ((await sha256Of(written)) !== sha256) {
+    throw new Error(`${path} does not read back as it was written; check the disk`);
+  }
 }
 
 /** Removes temporary files of installers that were killed. Younger ones may belong to an installer at work. */

@@ -1,3 +1,4 @@
+import { createHash } from "node:crypto";
 import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -48,8 +49,12 @@ const made = (count: number): Promise<void> =>
 describe("the watch of a directory", () => {
   it("calls for no pass because of what a pass that failed wrote and took away", async () => {
     await mkdir(join(directory, "cnv-bridge"));
+    const source = join(root, "source");
+    await writeFile(source, "new");
+    const sha256 = createHash("sha256").update("new").digest("hex");
     const running = watching(async () => {
-      await expect(replaceFile(join(directory, "cnv-bridge"), Buffer.from("new"), 0o755)).rejects.toThrow();
+      const copied = replaceFile(join(directory, "cnv-bridge"), source, sha256, 0o755);
+      await expect(copied).rejects.toThrow("EISDIR");
     });
     for (const [index, name] of ["one", "two", "three"].entries()) {
       await made(index + 1);

@@ -1,11 +1,14 @@
+import { createHash } from "node:crypto";
 import { mkdtemp, rename, rm, stat, utimes, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
-import { KnownContents, sha256Of } from "../../../src/linux-bridge/installer/host-file.ts";
+import { KnownContents } from "../../../src/linux-bridge/installer/host-file.ts";
 import { eventually } from "../../support/eventually.ts";
 
 const LATER_MS = 60_000;
+
+const sha256Of = (text: string): string => createHash("sha256").update(text).digest("hex");
 
 describe("contents of files that are looked at again and again", () => {
   let directory: string;
@@ -27,7 +30,7 @@ describe("contents of files that are looked at again and again", () => {
   const sha256 = async (): Promise<string | undefined> => (await contents.of(file))?.sha256;
 
   it("are not read again while nothing of a file changes", async () => {
-    expect(await sha256()).toBe(sha256Of(Buffer.from("one")));
+    expect(await sha256()).toBe(sha256Of("one"));
     const known = await contents.of(file);
     expect(await contents.of(file)).toBe(known);
   });
@@ -40,12 +43,12 @@ describe("contents of files that are looked at again and again", () => {
       await utimes(file, read, mtime);
       return (await stat(file)).ctimeMs !== ctimeMs;
     });
-    expect(await sha256()).toBe(sha256Of(Buffer.from("two")));
+    expect(await sha256()).toBe(sha256Of("two"));
 
     await writeFile(join(directory, "new"), "six");
     await utimes(join(directory, "new"), read, mtime);
     await rename(join(directory, "new"), file);
-    expect(await sha256()).toBe(sha256Of(Buffer.from("six")));
+    expect(await sha256()).toBe(sha256Of("six"));
   });
 
   it("are read each time while a file is so new that another write would not show", async () => {
