@@ -6,7 +6,7 @@
 
 import { readFile } from "node:fs/promises";
 import path from "node:path";
-import { type Plugin, transform } from "esbuild";
+import type { Plugin } from "esbuild";
 
 /** With zod come its messages in 50 languages: 300 KB of text that every process would load. */
 const faultsInEnglish: Plugin = {
@@ -97,19 +97,15 @@ export const smallerPackages: readonly Plugin[] = [
 ];
 
 const WIDE = /[^\p{ASCII}]+/u;
-const ALL_WIDE = /[^\p{ASCII}]/gu;
 const COMMENT = /^\s*(\/\/|\/?\*)/;
 
 /**
- * A bundle that V8 keeps in one byte a character: with one character beyond Latin-1 it keeps the whole file in two. esbuild has
- * escaped those of strings and names, and a question mark takes the place of those in comments. What is left, as in a regular
- * expression, can't be replaced: throws with its place in `sources`, which are relative to `root`.
+ * V8 keeps a bundle in one byte a character, or with one character beyond Latin-1 all of it in two. esbuild has escaped those of
+ * strings and names. What is left, as in a regular expression, throws with its place in `sources`, which are relative to `root`.
  */
-export async function oneByte(text: string, sources: readonly string[], root: string): Promise<Buffer> {
-  if (!WIDE.test(text)) return Buffer.from(text);
-  const { code } = await transform(text, { minifyWhitespace: true, legalComments: "none", charset: "ascii" });
-  const [wide] = WIDE.exec(code) ?? [];
-  if (wide === undefined) return Buffer.from(text.replaceAll(ALL_WIDE, "?"));
+export async function refuseWide(text: string, sources: readonly string[], root: string): Promise<void> {
+  const [wide] = WIDE.exec(text) ?? [];
+  if (wide === undefined) return;
   throw new Error(
     `${await placeOf(wide, sources, root)}: "${wide}" is outside of strings and comments. Bundles are ASCII: write it as ${escaped(wide)}.`,
   );
