@@ -34,7 +34,7 @@ const SMALL = "--no-node-snapshot";
 
 /**
  * For a process that is idle most of the time: docs/decisions/013. A larger young generation would hold 20 to 30 MB more,
- * compilers and their threads 4 MB, a heap that grows as it likes 1 MB. What ran at the start alone is forgotten with the first
+ * compilers and their threads 4 MB, a heap that grows as it likes 1 MB, three more idle threads 0.2 MB. What ran at the start alone is forgotten with the first
  * collection instead of the sixth: 1.7 MB.
  */
 export const IDLE_NODE_FLAGS: readonly string[] = [
@@ -42,6 +42,7 @@ export const IDLE_NODE_FLAGS: readonly string[] = [
   "--max-semi-space-size=1",
   "--jitless",
   "--single-threaded",
+  "--v8-pool-size=1",
   "--optimize-for-size",
   "--heap-growing-percent=10",
   "--bytecode-old-age=1",
@@ -49,25 +50,21 @@ export const IDLE_NODE_FLAGS: readonly string[] = [
 ];
 
 /**
- * Work comes in bursts, and what they leave has to go soon. Otherwise the heap grows to three times what is alive. Four threads that
- * collect garbage hold 0.5 MB more than one.
+ * For the operator and the webhook of linuxBridge. Work comes in bursts, and what they leave has to go soon. Otherwise the heap
+ * grows to three times what is alive. Without compilers of JavaScript they hold 1 to 2 MB less, and an admission takes a tenth more
+ * CPU time. Four threads that collect garbage hold 0.5 MB more than one.
  */
-const BURST: readonly string[] = [
+export const BURST_NODE_FLAGS: readonly string[] = [
   SMALL,
   "--max-semi-space-size=1",
   "--no-opt",
   "--no-maglev",
+  "--no-sparkplug",
   "--heap-growing-percent=10",
   "--optimize-for-size",
   "--bytecode-old-age=1",
   "--v8-pool-size=1",
 ];
-
-/** For the operator, which nobody waits for. Without any compiler of JavaScript it holds 2 MB less. */
-export const OPERATOR_NODE_FLAGS: readonly string[] = [...BURST, "--no-sparkplug"];
-
-/** For the webhook of linuxBridge. Without a compiler an admission would take a tenth more CPU time. */
-export const WEBHOOK_NODE_FLAGS: readonly string[] = [...BURST, "--compact-on-every-full-gc"];
 
 /**
  * For the MAC pool. The heap stays small: with 100,000 claims 254 to 289 MB are resident. Two flags took 544 MB to 290 at the time,

@@ -5,7 +5,7 @@
  */
 
 import { NETWORK_ADDONS_CONFIG_CRD } from "../api/crds.ts";
-import { OPERATOR_NODE_FLAGS } from "../api/image.ts";
+import { BURST_NODE_FLAGS } from "../api/image.ts";
 import {
   DEFAULT_NAMESPACE,
   LABEL_COMPONENT,
@@ -119,7 +119,7 @@ function operatorDeployment({ image, imagePullPolicy, settings, labels, named }:
     pod: {
       container: OPERATOR_NAME,
       process: "operator",
-      nodeFlags: OPERATOR_NODE_FLAGS,
+      nodeFlags: BURST_NODE_FLAGS,
       image,
       imagePullPolicy,
       imagePullSecrets,

@@ -9,7 +9,7 @@ import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { isDeepStrictEqual } from "node:util";
 import { writeAppTree } from "../../deploy/image/app-tree.ts";
-import { entryPoint, OPERATOR_NODE_FLAGS } from "../../src/api/image.ts";
+import { BURST_NODE_FLAGS, entryPoint } from "../../src/api/image.ts";
 import { DEFAULT_NAMESPACE, NETWORK_ADDONS_CONFIG_NAME, OPERATOR_NAME } from "../../src/api/names.ts";
 import { type KubeObject, RESOURCES } from "../../src/kube/client/resource.ts";
 import { INVENTORY_CONFIG_MAP } from "../../src/operator/config/records.ts";
@@ -41,7 +41,7 @@ async function startOperator(
     product: "operator",
     program: join(tree, entryPoint("operator")),
     prefix: argv,
-    nodeOptions: OPERATOR_NODE_FLAGS,
+    nodeOptions: BURST_NODE_FLAGS,
     env: {
       ...env,
       POD_NAME: "operator-1",

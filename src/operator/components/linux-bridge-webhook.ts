@@ -3,7 +3,7 @@
  * MAC pool may be off while linuxBridge is on. The operator keeps its certificates: the account that reads pods writes nothing.
  */
 
-import { WEBHOOK_NODE_FLAGS } from "../../api/image.ts";
+import { BURST_NODE_FLAGS } from "../../api/image.ts";
 import {
   DEFAULT_GLOBAL_NAMESPACES,
   type InjectionSettings,
@@ -86,7 +86,7 @@ export function linuxBridgeWebhookObjects(input: RenderInput): KubeObject[] {
       pod: {
         container: "webhook",
         process: "linux-bridge-webhook",
-        nodeFlags: WEBHOOK_NODE_FLAGS,
+        nodeFlags: BURST_NODE_FLAGS,
         image: settings.images.linuxBridge,
         imagePullPolicy: spec.imagePullPolicy,
         imagePullSecrets: settings.imagePullSecrets,
