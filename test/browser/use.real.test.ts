@@ -55,6 +55,7 @@ describe.skipIf(CHROMIUM === undefined)("the page in a browser, in use", () => {
     await choose("Pool", "nobody");
     await page.getByText("No address matches.").waitFor();
     await choose("Pool", "default");
+    await expect.poll(() => rows(page).count()).toBeGreaterThan(10);
     await choose("Namespace", "elsewhere");
     await page.getByText("No address matches.").waitFor();
     expect(await page.evaluate("location.hash")).toBe(
