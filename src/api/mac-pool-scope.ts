@@ -30,7 +30,7 @@ export const RUN_LEVELS: readonly LabelRequirement[] = ["runlevel", "openshift.i
 const VIRT_CONTROLLER = "kubevirt-controller";
 
 /**
- * Whether an account has the name of virt-controller's. Anybody may give an account of his namespace this name: what such
+ * Whether an account has the name of virt-controller's. Anybody may give an account of their namespace this name: what such
  * an account is told nobody but that account needs, and what it makes is judged by its rights as well.
  */
 export const isNamedVirtController = (username: string): boolean =>

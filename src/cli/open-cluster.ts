@@ -99,7 +99,7 @@ export class OpenCluster implements AsyncDisposable {
     }
   }
 
-  /** What of nodes, and beyond their uplinks, has which address, by the user's own rights; undefined where he may not see it. */
+  /** What of nodes, and beyond their uplinks, has which address, by the user's own rights; undefined where they may not see it. */
   async addressesOfNodes(): Promise<ReadonlyMap<Mac, readonly HostInterface[]> | undefined> {
     try {
       const [hosts, stations] = await Promise.all([this.#poolObjects.hosts(), this.#poolObjects.stations([])]);

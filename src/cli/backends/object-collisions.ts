@@ -18,7 +18,7 @@ export const SHARED_ADVICE = "Stop all but one of them, or change their addresse
 
 /**
  * Addresses with several owners, or with one and a station outside the cluster. The node of an owner is left out where the
- * user may not read it, and stations where he may not read NodeMACs.
+ * user may not read it, and stations where they may not read NodeMACs.
  */
 export async function collisionsOf(
   objects: PoolObjects,

@@ -19,7 +19,7 @@ export function knownValue<T>(read: Read<T>): T | undefined {
 /** Versions that the API server serves, by their group. */
 export type ServedGroups = ReadonlyMap<string, readonly string[]>;
 
-/** Reads a cluster in which nothing of ours may be yet. What the user may not read becomes the right that he needs. */
+/** Reads a cluster in which nothing of ours may be yet. What the user may not read becomes the right that they need. */
 export class ClusterReader {
   readonly #client: KubeClient;
   readonly #options: { readonly managedFields: false; readonly timeoutMs: number };

@@ -11,7 +11,7 @@ type Answer = Awaited<ReturnType<Upstream["send"]>>;
 
 /**
  * What the page asks about the way of an object's interfaces is answered here, with the rights of the user and in the words of
- * `kubectl macpool explain`: the pool may see other things than he. Every other question goes to the pool.
+ * `kubectl macpool explain`: the pool may see other things than its user. Every other question goes to the pool.
  */
 export function withWays(
   pool: Upstream,

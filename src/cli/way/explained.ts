@@ -20,7 +20,7 @@ export interface Explained {
   readonly knowsRefusals: boolean;
 }
 
-/** The first of these objects that the pool knows, or that the user sees. Throws why he may see neither. */
+/** The first of these objects that the pool knows, or that the user sees. Throws why they may see neither. */
 export async function explained(refs: readonly OwnerRef[], input: CommandInput): Promise<Explained> {
   const { history, knowsRefusals, fault } = await askPool(refs, input);
   const ways = await Ways.open(input);

@@ -38,7 +38,7 @@ type PodEvent = KubeObject & {
 /** The objects between an owner of addresses and the network. */
 export type RunningObjects = Pick<WayFacts, "machine" | "instance" | "pod">;
 
-/** Reads with the rights of the user; what he may not see becomes a sentence. Throws what is no answer of the cluster. */
+/** Reads with the rights of the user; what they may not see becomes a sentence. Throws what is no answer of the cluster. */
 export class FactReader {
   readonly #client: KubeClient;
   readonly #options: { readonly managedFields: false; readonly timeoutMs: number };

@@ -22,7 +22,7 @@ const MAX_ASKED = 5;
 /** What they say to an account of these is told to the author of an object in any namespace, as an event. */
 const CONTROLLERS = `system:serviceaccount:${SYSTEM_NAMESPACE}:`;
 
-/** Tells an answer to the user of its request, with the names of objects in other namespaces only where he may get them. */
+/** Tells an answer to the user of its request, with the names of objects in other namespaces only where they may get them. */
 export class OwnerRedaction {
   readonly #access: Pick<SubjectAccess, "isAllowed">;
   readonly #log: Log;

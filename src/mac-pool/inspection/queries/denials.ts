@@ -83,7 +83,7 @@ interface Kept {
 
 /**
  * The last refusals of this replica. The same refusal of the same object is counted, not repeated. When it is full, the
- * namespace with most refusals loses its oldest one: nobody hides the refusals of others behind many of his own.
+ * namespace with most refusals loses its oldest one: nobody hides the refusals of others behind many of their own.
  */
 export class DenialLog {
   readonly #replica: string;

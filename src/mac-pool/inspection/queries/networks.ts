@@ -37,7 +37,7 @@ type NetworkQuestion = NetworkFilter & PageStart;
 
 /**
  * Networks, the bridges that they lead to, and who uses them. Nothing of it is watched or counted before the first question.
- * A reader of one namespace sees its networks, their bridges, and counts of his own VMs.
+ * A reader of one namespace sees its networks, their bridges, and counts of their own VMs.
  */
 export class NetworkQueries {
   readonly #caches: Caches;

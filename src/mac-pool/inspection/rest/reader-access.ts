@@ -16,7 +16,7 @@ import { Problem } from "./problem.ts";
 /** Unknown tokens that the API server is asked about: of one client address, and of all. */
 const OF_ADDRESS = { perSecond: 5, burst: 20 };
 const OF_ALL = { perSecond: 20, burst: 40 };
-/** Rights of a user that are not known: each namespace that he names is one. */
+/** Rights of a user that are not known: each namespace that they name is one. */
 const OF_USER = { perSecond: 10, burst: 40 };
 /** A page in ten tabs asks about 20 questions a second, and `kubectl macpool` reads 100,000 claims by 50. */
 const QUESTIONS_OF_USER = { perSecond: 30, burst: 300 };
@@ -34,7 +34,7 @@ export interface Wanted {
   readonly resource: "macpools" | "macclaims";
 }
 
-/** Who asks, and what of the answer he may see. Nobody reads without a name. */
+/** Who asks, and what of the answer they may see. Nobody reads without a name. */
 export class ReaderAccess {
   readonly #options: ReaderAccessOptions;
   readonly #refusals: SlowRefusals;
@@ -121,7 +121,7 @@ async function asked<T>(ask: () => Promise<T>): Promise<T> {
   }
 }
 
-/** Names no namespace: the reader may not know which one has what he asked for. `asksForOne`: whether he asked about one. */
+/** Names no namespace: the reader may not know which one has what they asked for. `asksForOne`: whether they asked about one. */
 function forbidden({ username }: User, { verb, resource }: Wanted, asksForOne: boolean): Problem {
   const [where, hint] = whereOf(resource, asksForOne);
   const detail = `User ${JSON.stringify(username)} may not ${verb} ${resource}.${MAC_POOL_GROUP}${where}. Ask for a role that allows it.${hint}`;
