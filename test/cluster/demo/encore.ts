@@ -21,15 +21,17 @@ export async function putBack(stage: Stage, signal: AbortSignal): Promise<void> 
 export function invite(screen: Screen, { stage, tools }: Opened, page: string): void {
   screen.line();
   screen.line("Everything held. The cluster stays up, with the addons, VMs and networks.");
-  screen.line("The page of the MAC pool, which needs no token here:");
-  screen.line(`  ${page}`);
   screen.line("In another shell:");
   screen.line(`  export KUBECONFIG=${stage.cluster.kubeconfig}`);
   screen.line(`  export PATH=${tools}:$PATH`);
-  screen.line("  kubectl get nac,macpool,macclaim,vm,vmi,pods -A");
+  screen.line("Three things to try:");
+  screen.line("1. Open the page of the MAC pool, which needs no token here:");
+  screen.line(`  ${page}`);
+  screen.line("2. See the addresses and the networks, and the way of a VM to its frames:");
   screen.line("  kubectl macpool list");
   screen.line("  kubectl macpool networks");
-  screen.line("Copy a VM together with its address, and see on the page why the copy is refused:");
+  screen.line("  kubectl macpool explain web");
+  screen.line("3. Copy a VM together with its address, and see on the page why the copy is refused:");
   screen.line("  kubectl get vm web -o yaml | sed 's/name: web$/name: copy/' | kubectl create -f -");
   screen.line("Ctrl-C stops it and removes everything.");
 }

@@ -4,6 +4,7 @@ import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { eventually } from "../../support/eventually.ts";
+import { runCommand } from "../command.ts";
 import { STEPS } from "./steps.ts";
 import type { Report } from "./story.ts";
 
@@ -19,8 +20,8 @@ interface Demo {
   readonly ended: Promise<number | null>;
 }
 
-function start(env: NodeJS.ProcessEnv = {}): Demo {
-  const child = spawn(process.execPath, [program, "--check"], {
+function start(env: NodeJS.ProcessEnv = {}, options = ["--check"]): Demo {
+  const child = spawn(process.execPath, [program, ...options], {
     env: { ...process.env, ...env },
     stdio: ["ignore", "pipe", "pipe"],
   });
@@ -113,5 +114,38 @@ describe("npm run demo -- --check", () => {
       signal: AbortSignal.timeout(20_000),
       state: () => processesOf(demo.process.pid).join("\n"),
     });
+  });
+});
+
+describe("npm run demo", () => {
+  it("stays up after its story, and what it offers to try does what it says", { timeout: DEMO_LIMIT_MS }, async () => {
+    const demo = start({}, []);
+    await eventually("the demo to say what to try", async () => demo.stdout.includes("\nCtrl-C stops it"), {
+      limitMs: DEMO_LIMIT_MS,
+      signal: AbortSignal.timeout(DEMO_LIMIT_MS),
+      state: () => demo.stdout + demo.stderr,
+    });
+    const lines =
+      demo.stdout
+        .split("In another shell:\n")[1]
+        ?.split("\n")
+        .filter((line) => line.startsWith("  ")) ?? [];
+    const exports = lines.filter((line) => line.startsWith("  export "));
+    const [page = ""] = lines.filter((line) => line.startsWith("  http://"));
+    const commands = lines.filter((line) => line.startsWith("  kubectl "));
+    const tried = [];
+    for (const command of commands) {
+      tried.push(await runCommand(["sh", "-c", [...exports, command].join("\n")]));
+    }
+    expect(await (await fetch(page.trim())).text()).toMatch(/<!doctype html>/i);
+    demo.process.kill("SIGINT");
+    expect(
+      tried.slice(0, -1).map(({ code }) => code),
+      JSON.stringify(tried),
+    ).toEqual([0, 0, 0]);
+    expect(tried.map(({ stdout }) => stdout).join("\n")).toMatch(/vm\/web .*Bound.*default\/br1-net.*frames/s);
+    expect(tried.at(-1)?.stderr).toContain("is in use by VirtualMachine default/web");
+    expect(await demo.ended).toBe(0);
+    expect(processesOf(demo.process.pid)).toEqual([]);
   });
 });
