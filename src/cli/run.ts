@@ -33,6 +33,9 @@ export interface RunResult {
   readonly exitCode: 0 | 1 | 2;
 }
 
+/** What has no help but that of all commands. */
+const OF_ALL: readonly (string | undefined)[] = [undefined, "version", "help"];
+
 /** An error of the user or the cluster becomes a sentence on stderr and an exit code; it is not thrown. */
 export async function run(input: RunInput): Promise<RunResult> {
   try {
@@ -44,7 +47,7 @@ export async function run(input: RunInput): Promise<RunResult> {
     const { command, args, options } = line;
     if (options.version || command === "version") return said(`${PRODUCT_VERSION}\n`);
     if (command === "" || command === "help")
-      return said(args[0] === undefined ? overview(COMMANDS) : helpOf(specOf(args[0])));
+      return said(OF_ALL.includes(args[0]) ? overview(COMMANDS) : helpOf(specOf(args[0] ?? "")));
     if (options.help) return said(helpOf(specOf(command)));
     return await carryOut(specOf(command), line, input);
   } catch (error) {

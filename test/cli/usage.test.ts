@@ -43,3 +43,9 @@ describe("wrong usage", () => {
     expect(await macpool(bed.kubeconfig, argv)).toEqual({ exitCode: 2, stdout: "", stderr: `error: ${sentence}\n` });
   });
 });
+
+it.each(["version", "help"])("help %s shows what --help shows", async (command) => {
+  const all = await macpool(bed.kubeconfig, ["--help"]);
+  expect(await macpool(bed.kubeconfig, ["help", command])).toEqual(all);
+  expect(all.stdout).toContain("version of this program");
+});
