@@ -4,20 +4,24 @@ import { linkTo, parseRoute, type View } from "./route.ts";
 /** Where the reader is, from the fragment of the address. */
 export const route = signal(parseRoute(location.hash));
 
-export function startNavigation(): void {
-  addEventListener("hashchange", () => {
-    route.value = parseRoute(location.hash);
-  });
+let shown = location.hash;
+
+function show(link: string): void {
+  if (link === shown) return;
+  shown = link;
+  route.value = parseRoute(link);
 }
 
-/** `replace`: without a step of the history, as while somebody types. */
+export function startNavigation(): void {
+  addEventListener("hashchange", () => show(location.hash));
+}
+
+/** The route is the new one at once. `replace`: without a step of the history, as while somebody types. */
 export function goTo(link: string, how: "push" | "replace" = "push"): void {
   if (link === location.hash) return;
   if (how === "push") location.hash = link;
-  else {
-    history.replaceState(null, "", link);
-    route.value = parseRoute(link);
-  }
+  else history.replaceState(null, "", link);
+  show(link);
 }
 
 export const ownerLink = (owner: { kind: string; namespace: string; name?: string | undefined }): string =>

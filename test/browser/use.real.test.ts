@@ -4,6 +4,9 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { CHROMIUM, seriousFaults, show, takePicture } from "./chromium.ts";
 import { PageBed, RANGE } from "./page-bed.ts";
 
+const CHOOSE_TWO_AT_ONCE = `["Bound", "automatic"].forEach((value, index) =>
+  Object.assign(document.querySelectorAll(".filters select")[index], { value })
+    .dispatchEvent(new Event("change", { bubbles: true })))`;
 const MARKUP = '<img src="x" onerror="document.title=1">';
 const RELEASED = "02:5d:1c:00:00:a3";
 
@@ -69,6 +72,10 @@ describe.skipIf(CHROMIUM === undefined)("the page in a browser, in use", () => {
     await expect.poll(async () => (await owners()).join()).toBe((await owners()).toSorted().join());
     expect(await page.evaluate("location.hash")).toBe("#/addresses?group=owner");
     await takePicture(page, "addresses-grouped");
+    await page.evaluate(CHOOSE_TWO_AT_ONCE);
+    await expect
+      .poll(() => page.evaluate("location.hash"))
+      .toBe("#/addresses?group=owner&phase=Bound&origin=automatic");
     expect(opened.faults).toEqual([]);
   });
 

@@ -122,7 +122,7 @@ const NAMED = [["outOfRange", "outside the ranges of pool"]] as const;
 
 function FilterBar({ query, rows }: { readonly query: Query; readonly rows: readonly ClaimView[] }) {
   const set = (name: string, value: string | undefined): void =>
-    goTo(linkTo("addresses", [], { ...query, [name]: value }));
+    goTo(linkTo("addresses", [], { ...route.value.query, [name]: value }));
   const texts = NAMED.filter(([name]) => query[name] !== undefined);
   return (
     <div class="filters">
