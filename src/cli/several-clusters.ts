@@ -1,3 +1,4 @@
+import { randomInt } from "node:crypto";
 import { SYSTEM_NAMESPACE } from "../api/names.ts";
 import { isForbidden, isNotFound } from "../kube/client/api-error.ts";
 import { RESOURCES } from "../kube/client/resource.ts";
@@ -76,3 +77,8 @@ async function named<T>(context: string, question: () => Promise<T>): Promise<T>
     throw new CliError(`context ${context}: ${error.message}`, { cause: error });
   }
 }
+
+const RANDOM_STEPS = 2 ** 32;
+
+/** From 0 to less than 1, for `suggestRange`: two clusters are not to be proposed the same range. */
+export const randomFraction = (): number => randomInt(RANDOM_STEPS) / RANDOM_STEPS;

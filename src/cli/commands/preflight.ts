@@ -1,4 +1,3 @@
-import { randomInt } from "node:crypto";
 import { type MacRange, parseRange } from "../../api/mac-range.ts";
 import { DEFAULT_NAMESPACE } from "../../api/names.ts";
 import { plain } from "../backends/plain-text.ts";
@@ -9,7 +8,7 @@ import { ClusterReader } from "../preflight/cluster-reader.ts";
 import { readOthers } from "../preflight/other-clusters.ts";
 import { preflight as linesOf } from "../preflight/preflight.ts";
 import { readFacts } from "../preflight/preflight-facts.ts";
-import { CONTEXTS_OPTION, contextsOf } from "../several-clusters.ts";
+import { CONTEXTS_OPTION, contextsOf, randomFraction } from "../several-clusters.ts";
 import { beside, type Colour, painted, type Terminal } from "../terminal.ts";
 import { formatViews } from "../views-text.ts";
 
@@ -28,7 +27,6 @@ const WORDS: Readonly<Record<CheckLine["state"], string>> = {
 const MAX_WORD = "not checked".length;
 const MAX_CHECK = Math.max(...CHECKS.map(({ length }) => length));
 const COMMAND_INDENT = 6;
-const RANDOM_STEPS = 2 ** 32;
 
 export const preflight: CommandSpec = {
   name: "preflight",
@@ -85,7 +83,7 @@ async function read(
     const reader = new ClusterReader(cluster.client, input.line.options.requestTimeoutMs);
     const facts = await readFacts(reader, input.onlyNamespace ?? DEFAULT_NAMESPACE);
     const { others, lines } = await readOthers(contexts, input);
-    return linesOf(facts, { ranges, others, otherLines: lines, random: randomInt(RANDOM_STEPS) / RANDOM_STEPS });
+    return linesOf(facts, { ranges, others, otherLines: lines, random: randomFraction() });
   } catch (error) {
     throw cluster.describe(error);
   }

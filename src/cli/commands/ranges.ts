@@ -1,4 +1,3 @@
-import { randomInt } from "node:crypto";
 import { describeStations, MANY_STATIONS } from "../../api/host-interfaces.ts";
 import { formatMac } from "../../api/mac.ts";
 import { type MacRange, rangeSize } from "../../api/mac-range.ts";
@@ -15,12 +14,10 @@ import type { CommandSpec } from "../command.ts";
 import { noArguments, numberOption, switchOption, UsageError } from "../command-line.ts";
 import { CliError } from "../faults.ts";
 import { withCommas } from "../quantities.ts";
-import { CONTEXTS_OPTION, contextsOf, statesOf } from "../several-clusters.ts";
+import { CONTEXTS_OPTION, contextsOf, randomFraction, statesOf } from "../several-clusters.ts";
 import { type Column, formatTable, type TableOptions, tableOptions } from "../table.ts";
 import { painted, type Terminal, wrapped } from "../terminal.ts";
 import { formatViews } from "../views-text.ts";
-
-const RANDOM_STEPS = 2 ** 32;
 
 export const ranges: CommandSpec = {
   name: "ranges",
@@ -49,9 +46,7 @@ export const ranges: CommandSpec = {
     if (size !== undefined && !suggests) throw new UsageError("--size belongs to --suggest");
     const states = contexts === undefined ? [await ask(stateOfOne)] : await statesOf(contexts, input);
     const { items, overlaps } = compareRanges(states);
-    const range = suggests
-      ? suggestRange(states, size ?? MAX_SUGGESTED, randomInt(RANDOM_STEPS) / RANDOM_STEPS)
-      : undefined;
+    const range = suggests ? suggestRange(states, size ?? MAX_SUGGESTED, randomFraction()) : undefined;
     if (suggests && range === undefined) throw new CliError("every prefix 02:xx:xx is in use: choose a range by hand");
     const suggestion =
       range === undefined ? {} : { suggestion: { first: formatMac(range.start), last: formatMac(range.end) } };

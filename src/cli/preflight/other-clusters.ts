@@ -1,7 +1,6 @@
 import { formatMac, parseMac } from "../../api/mac.ts";
-import { formatRange, type MacRange } from "../../api/mac-range.ts";
-import type { ClusterAddresses } from "../cluster-comparison.ts";
-import { compareRanges } from "../cluster-comparison.ts";
+import type { MacRange } from "../../api/mac-range.ts";
+import { type ClusterAddresses, compareRanges } from "../cluster-comparison.ts";
 import type { CommandInput } from "../command.ts";
 import { CliError } from "../faults.ts";
 import { withCommas } from "../quantities.ts";
@@ -91,10 +90,8 @@ export function stateOf({ context, ranges = [], addresses }: OtherCluster): Clus
 }
 
 export function asAddresses(cluster: string, ranges: readonly MacRange[], addresses: FoundAddresses): ClusterAddresses {
-  const held = ranges.map((range) => {
-    const [first = "", last = ""] = formatRange(range).split("-");
-    return { first, last, capacity: 0, used: 0, free: 0, pending: 0, quarantined: 0 };
-  });
+  const none = { capacity: 0, used: 0, free: 0, pending: 0, quarantined: 0 };
+  const held = ranges.map(({ start, end }) => ({ first: formatMac(start), last: formatMac(end), ...none }));
   const claims = [...addresses.owners.keys()].map((mac) => ({ mac: formatMac(mac) }));
   return { cluster, pools: [{ name: "default", ranges: held }], claims };
 }
