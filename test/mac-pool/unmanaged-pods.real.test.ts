@@ -25,7 +25,7 @@ describe("pods that the pool does not manage", () => {
     fixture = await PoolFixture.start();
     ({ running } = await fixture.startInProcess("one", clock, new Registry(), stop.signal));
     const ranges = [{ start: macAt(0), end: macAt(7) }];
-    await fixture.createPool("default", { ranges, maxAddressesPerNamespace: 5, quarantineSeconds: QUARANTINE_S });
+    await fixture.createPool("default", { ranges, maxAddressesPerNamespace: 6, quarantineSeconds: QUARANTINE_S });
     for (const name of ["victim", "stranger", "tenant"]) {
       const labels = name === "tenant" ? { [POD_WEBHOOK]: "allocate" } : {};
       await fixture.admin.create(RESOURCES.namespaces, { metadata: { name, labels } });
@@ -90,16 +90,20 @@ describe("pods that the pool does not manage", () => {
     await owned(mac, "VirtualMachine victim/other");
   });
 
-  it("have no claim, count for no limit, and keep the pool from choosing what they list", async () => {
+  it("have no claim, count for no limit, and what they list is the pool's last choice", async () => {
     const listed = [macAt(0), macAt(1), macAt(2), macAt(3), ELSEWHERE];
     await ask("greedy", listed);
+    await ask("greedy-launcher", listed, "stranger", launcher);
     const held = (await fixture.claims()).map(({ spec }) => spec.mac);
     const left = [4, 5, 6, 7].map(macAt).filter((mac) => !held.includes(mac));
     for (const [number] of left.entries()) expect(listed).not.toContain((await create(vm(`free-${number}`))).mac);
-    await expect(create(vm("none-left"))).rejects.toThrow("the range is full");
+    const last = await create(vm("last"));
+    expect(listed).toContain(last.mac);
+    expect(last.warning).toContain(`MAC ${last.mac} of interface \\"a\\" is also listed by Pod stranger/greedy`);
+    await owned(last.mac, "VirtualMachine victim/last");
     const claims = await fixture.claims();
     expect(claims.flatMap(({ status }) => status?.owners ?? []).filter(({ kind }) => kind === "Pod")).toEqual([]);
-    for (const [number] of left.entries()) await remove(`free-${number}`);
+    for (const name of ["last", ...[...left.keys()].map((number) => `free-${number}`)]) await remove(name);
   });
 
   it("lose their claim when their namespace opts out, and share an address when it opts in again", async () => {

@@ -2,6 +2,7 @@ import { parseMac } from "../../src/api/mac.ts";
 import type { MACClaim } from "../../src/api/mac-claim.ts";
 import { RESERVATION_MS } from "../../src/mac-pool/claims/limits.ts";
 import { Violation } from "./audit.ts";
+import { isOptedOut, RESOURCE_OF } from "./objects.ts";
 import type { SimReplica } from "./sim-replica.ts";
 import type { Wanted } from "./submission.ts";
 import type { World } from "./world.ts";
@@ -65,12 +66,41 @@ export class FullnessCheck {
     calledMs: number,
     replica: SimReplica,
   ): void {
-    const available = this.#available.get(replica);
     const pool = /address(?:es)? of MACPool (\S+) is (?:free|taken)/.exec(refusal)?.[1];
     if (pool === undefined) throw new Violation("full", `${kind} in ${namespace} was not told which pool is full`);
+    const free = this.#freeIn(pool, listed, calledMs, replica);
+    if (free.length < wishes) return;
+    throw new Violation(
+      "full",
+      `${kind} in ${namespace} was told that the pool ${pool} is full, and ${free.join(" and ")} are free`,
+    );
+  }
+
+  /** Whether the pod that lists an address is none of the pool's, and a pool with the address had no other. `chosen`: what the request was given. */
+  isLastChoice(
+    mac: string,
+    podKey: string,
+    chosen: ReadonlySet<string>,
+    calledMs: number,
+    replica: SimReplica,
+  ): boolean {
+    const { etcd, plan, tenancy } = this.#world;
+    const pod = etcd.get(RESOURCE_OF.Pod.plural, podKey);
+    const isOut = pod !== undefined && plan.mayOptOut && isOptedOut(pod);
+    if (!isOut && tenancy.manages("Pod", podKey.split("/")[0] ?? "")) return false;
+    const parsed = parseMac(mac);
+    return replica.caches.index
+      .pools()
+      .filter(({ settings }) => parsed !== undefined && settings.segments.has(parsed))
+      .some(({ name }) => this.#freeIn(name, [...chosen], calledMs, replica).length === 0);
+  }
+
+  /** Addresses that the replica could have given, and has known as free for long. */
+  #freeIn(pool: string, listed: readonly string[], calledMs: number, replica: SimReplica): string[] {
+    const available = this.#available.get(replica);
     const segments = replica.caches.index.pool(pool)?.settings.segments;
-    if (available === undefined || segments === undefined) return;
-    if ((this.#changedMs.get(replica) ?? 0) >= calledMs - RESERVED_MS) return;
+    if (available === undefined || segments === undefined) return [];
+    if ((this.#changedMs.get(replica) ?? 0) >= calledMs - RESERVED_MS) return [];
     const free: string[] = [];
     for (let number = 0; number < this.#world.tenancy.addressCount; number++) {
       const mac = this.#world.tenancy.mac(number);
@@ -80,10 +110,6 @@ export class FullnessCheck {
       if (this.#world.listings.isListedSince(replica, mac, calledMs - RESERVED_MS)) continue;
       if (sinceMs < calledMs - RESERVED_MS && triedMs < calledMs - MAX_LAG_MS) free.push(mac);
     }
-    if (free.length < wishes) return;
-    throw new Violation(
-      "full",
-      `${kind} in ${namespace} was told that the pool ${pool} is full, and ${free.join(" and ")} are free`,
-    );
+    return free;
   }
 }

@@ -166,14 +166,15 @@ export class Submission {
   ): void {
     const { kind, namespace } = this.#wanted;
     const { name } = object.metadata;
-    const { auditor, listings } = this.#world;
+    const { auditor, fullness, listings } = this.#world;
     for (const mac of granted) {
       if (excused.has(mac) && !chosen.has(mac)) continue;
       const asking = { kind, namespace, name };
       const isApart = (place: Place): boolean => auditor.isApart(this.#placeOf(object, mac), place) && !chosen.has(mac);
       const observed = listings.listedBefore(replica, mac, calledMs, asking, isApart);
-      const isPod = observed?.startsWith("Pod ") ?? false;
-      if (observed === undefined || (isPod && !chosen.has(mac))) continue;
+      const pod = observed?.startsWith("Pod ") ? observed.slice("Pod ".length) : undefined;
+      if (observed === undefined || (pod !== undefined && !chosen.has(mac))) continue;
+      if (pod !== undefined && fullness.isLastChoice(mac, pod, chosen, calledMs, replica)) continue;
       throw new Violation("listed", `${kind} ${namespace}/${name} was given ${mac}, which ${observed} lists`);
     }
   }

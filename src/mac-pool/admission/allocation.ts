@@ -2,6 +2,8 @@ import type { Mac } from "../../api/mac.ts";
 import { isAlreadyExists, isConflict, isNotFound } from "../../kube/client/api-error.ts";
 import { statusOf, withStatus } from "../claims/claim.ts";
 import { MAX_ALLOCATION_TRIES, MAX_LISTED_DRAWS, RESERVATION_MS } from "../claims/limits.ts";
+import { onlyPodsList, podsBeside } from "../claims/listing-objects.ts";
+import type { NamedText } from "../claims/named-text.ts";
 import { busy, emptyPool, full, noPool, type Refusal } from "../claims/refusals.ts";
 import type { Pool } from "../pools/pool.ts";
 import {
@@ -46,7 +48,7 @@ export class Allocation {
     if (pool.capacity === 0) return refuse(emptyPool(namespace, pool.name));
     if (request.dryRun) {
       const mac = shown.shift();
-      return mac === undefined ? refuse(this.#full(pool)) : { ok: true, mac };
+      return mac === undefined ? refuse(this.#full(pool)) : { ok: true, mac, warnings: this.#podsBeside(mac, wanted) };
     }
     try {
       const repeated = isUpdate(request) ? await this.#updates.claim(request, wanted, pool, signal) : undefined;
@@ -69,7 +71,7 @@ export class Allocation {
       this.#updates.choose(request, wanted, mac);
       try {
         const claim = await store.create(claimOf(request, wanted, mac, timesOf(this.#options)), signal);
-        return { ok: true, mac, written: { claim, before: undefined } };
+        return { ok: true, mac, warnings: this.#podsBeside(mac, wanted), written: { claim, before: undefined } };
       } catch (error) {
         if (!isAlreadyExists(error)) throw error;
       }
@@ -78,28 +80,38 @@ export class Allocation {
   }
 
   /**
-   * Reserves a free address that no object lists; undefined when there is none. A listed address without a claim, which the
-   * leader is about to adopt, stays reserved: no request looks at it again soon.
+   * Reserves a free address that no object lists; where there is none, and none rests, one that only pods list and none
+   * owns. Undefined when there is neither. A listed address without a claim, which the leader is about to adopt, stays
+   * reserved: no request looks at it again soon.
    */
   #draw({ listed }: ClaimRequest, pool: Pool): Mac | undefined {
     const { clock, index, objectsListing, random } = this.#options;
     const nowMs = clock.monotonicMs();
     const ofThisObject: Mac[] = [];
+    const lastChoices: Mac[] = [];
     let free: Mac | undefined;
     for (let draws = 0; free === undefined; draws++) {
       const mac = index.draw(pool, random(), nowMs);
       if (mac === undefined) break;
       index.reserve(mac, nowMs);
+      const listing = objectsListing(mac);
       // Only kept back from this draw: whether the object gets it is decided by its own claim.
       if (listed.has(mac)) ofThisObject.push(mac);
-      else if (objectsListing(mac).length === 0) free = mac;
-      else if (draws >= MAX_LISTED_DRAWS) {
+      else if (listing.length === 0) free = mac;
+      else if (onlyPodsList(listing)) lastChoices.push(mac);
+      if (free === undefined && draws >= MAX_LISTED_DRAWS) {
         this.#doubtUntilMs = nowMs + RESERVATION_MS;
         break;
       }
     }
-    for (const mac of ofThisObject) index.unreserve(mac);
+    const isExcluded = excludedAddresses(listed, this.#options);
+    if (free === undefined && pool.oldestQuarantined(isExcluded) === undefined) free = lastChoices.pop();
+    for (const mac of [...ofThisObject, ...lastChoices]) index.unreserve(mac);
     return free;
+  }
+
+  #podsBeside(mac: Mac, wanted: InterfaceRequest): NamedText[] {
+    return podsBeside(mac, wanted.interface, this.#options.objectsListing(mac));
   }
 
   /**

@@ -1,5 +1,7 @@
 import type { Mac } from "../../api/mac.ts";
 import type { Clock } from "../../kube/clock.ts";
+import { onlyPodsList } from "../claims/listing-objects.ts";
+import type { ObservedOwner } from "../claims/owner.ts";
 import type { Pool } from "../pools/pool.ts";
 import type { PoolIndex } from "../pools/pool-index.ts";
 import { excludedAddresses } from "./claim-request.ts";
@@ -8,7 +10,7 @@ interface Source {
   readonly index: PoolIndex;
   readonly random: () => number;
   readonly clock: Clock;
-  readonly objectsListing: (mac: Mac) => readonly unknown[];
+  readonly objectsListing: (mac: Mac) => readonly ObservedOwner[];
 }
 
 interface Wanted {
@@ -31,15 +33,17 @@ export function dryRunMacs(source: Source, { pool, wantedInterfaces, listed }: W
   const first = Math.floor(source.random() * free);
   const isExcluded = excludedAddresses(listed, source);
   const macs = new Set<Mac>();
+  const lastChoices: Mac[] = [];
   for (let next = 0; next < free && macs.size < wanted; next++) {
     const mac = source.index.draw(pool, (((first + next) % free) + 0.5) / free, source.clock.monotonicMs());
     if (mac === undefined) break;
     if (!isExcluded(mac)) macs.add(mac);
+    else if (!listed.has(mac) && onlyPodsList(source.objectsListing(mac))) lastChoices.push(mac);
   }
   while (macs.size < wanted) {
-    const quarantined = pool.oldestQuarantined((mac) => isExcluded(mac) || macs.has(mac));
-    if (quarantined === undefined) return [];
-    macs.add(quarantined);
+    const mac = pool.oldestQuarantined((mac) => isExcluded(mac) || macs.has(mac)) ?? lastChoices.pop();
+    if (mac === undefined) return [];
+    macs.add(mac);
   }
   return [...macs];
 }

@@ -66,3 +66,7 @@ export function podsBeside(mac: Mac, interfaceName: string, objectsListing: read
 }
 
 export const isPodBeside = ({ kind, countsAsOwner }: ObservedOwner): boolean => kind === "Pod" && !countsAsOwner;
+
+/** Whether the address is kept from the pool's choice only as long as the pool has another. */
+export const onlyPodsList = (objectsListing: readonly ObservedOwner[]): boolean =>
+  objectsListing.every((observed) => isPodBeside(observed) || observed.byLauncher);

@@ -29,6 +29,8 @@ export interface ObservedOwner extends InterfaceOwner {
    * pool does not manage.
    */
   readonly countsAsOwner: boolean;
+  /** Only a pod says so that calls itself a launcher. */
+  readonly byLauncher?: true;
 }
 
 /** The same object: UIDs decide where both are known, else the name. Two prefixes are never the same object. */

@@ -169,7 +169,7 @@ export class Caches {
     }
   }
 
-  /** What the pool chooses no address of. A pod that it does not manage keeps its address from nobody who asks for it. */
+  /** What keeps an address from the pool's choice. A pod that it does not manage keeps it from nobody who asks, and is the last choice. */
   readonly objectsListing = (mac: Mac): readonly ObservedOwner[] =>
     distinctPlaces(
       this.observedOwners(mac).map((owner) => (mayOwn(owner) ? owner : { ...owner, countsAsOwner: false })),

@@ -69,12 +69,14 @@ export function podMacs(pod: KubeObject, findInstance: FindInstance = () => unde
   const networks = podNetworks(pod);
   if (!("elements" in networks)) return [];
   const refs = isLauncher(pod) ? launcherOwners(pod, findInstance) : [referenceOf("Pod", pod)];
-  const most = isLauncher(pod) ? 0 : MAX_INTERFACES;
+  const weightOf = (index: number): Weight => (index < MAX_INTERFACES ? COUNTS : DELAYS_ONLY);
   const asked = networks.elements.flatMap((element) =>
     [element.mac, ...element.otherMacs].flatMap((mac) => (mac === "" ? [] : [{ element, mac }])),
   );
   return asked.flatMap(({ element, mac }, index) =>
-    refs.flatMap((ref) => listed(mac, ref, element.interface, networkOf(element), index < most ? COUNTS : DELAYS_ONLY)),
+    refs.flatMap((ref) =>
+      listed(mac, ref, element.interface, networkOf(element), isLauncher(pod) ? LAUNCHER_SAYS : weightOf(index)),
+    ),
   );
 }
 
@@ -136,10 +138,11 @@ const vagueness = ({ uid, countsAsOwner, receiver }: ObservedOwner): number =>
   (uid === undefined ? 4 : 0) + (countsAsOwner ? 0 : 2) + (receiver === undefined ? 1 : 0);
 
 /** What an object says about its owner. */
-type Weight = Pick<ObservedOwner, "countsAsOwner">;
+type Weight = Pick<ObservedOwner, "countsAsOwner" | "byLauncher">;
 
 const COUNTS: Weight = { countsAsOwner: true };
 const DELAYS_ONLY: Weight = { countsAsOwner: false };
+const LAUNCHER_SAYS: Weight = { countsAsOwner: false, byLauncher: true };
 
 /**
  * A launcher pod holds addresses for the owner of its VMI. Without the VMI it is unknown whether there was a VM: the pod

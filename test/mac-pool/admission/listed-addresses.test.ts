@@ -63,7 +63,44 @@ describe("the ledger, where objects list an address that no claim knows", () => 
       expect(hidden).toContain("is also listed by p (net1) and an object in another namespace, which");
     }
     expect(store.claims.get("mac-02-00-00-00-01-00")?.status?.owners).toMatchObject([{ name: "a" }]);
-    expect(macsOf(await ledger.claim(request(index, "b", [undefined])))).toEqual(["MACPOOL_FULL"]);
+  });
+
+  it("chooses an address that only such pods list where the pool has no other, and says so", async () => {
+    const store = new MemoryClaimStore();
+    const pod: ObservedOwner = { ...observed("p"), kind: "Pod", interface: "net1", countsAsOwner: false };
+    const fake: ObservedOwner = { ...observed("fake"), countsAsOwner: false, byLauncher: true };
+    const lists = (each: Mac): ObservedOwner[] => {
+      if (each === mac(1)) return [];
+      return each === mac(2) ? [pod, { ...observed("unplugged"), countsAsOwner: false }] : [pod, fake];
+    };
+    const { ledger, index } = replica(store, 256, lists);
+    const pool = index.pool("default");
+    for (const dryRun of [true, false]) {
+      const result = await ledger.claim(request(index, "a", [undefined, undefined], dryRun));
+      const [first, last] = macsOf(result);
+      expect(first).toBe(formatMac(mac(1)));
+      expect(result.ok && result.warnings.map(({ message }) => message)).toEqual([
+        `MAC ${last} of interface "i1" is also listed by Pod default/p (net1), which the MAC pool does not manage: they ` +
+          "disturb each other when they run on the same network.",
+      ]);
+    }
+    const rest = Array.from({ length: (pool?.capacity ?? 0) - 3 }, () => undefined);
+    expect(macsOf(await ledger.claim(request(index, "b", rest)))).toHaveLength(rest.length);
+    expect(store.claims.has(`mac-${formatMac(mac(2)).replaceAll(":", "-")}`)).toBe(false);
+    expect(macsOf(await ledger.claim(request(index, "c", [undefined])))).toEqual(["MACPOOL_FULL"]);
+  });
+
+  it("lets an address that rests be chosen before one that such a pod lists", async () => {
+    const store = new MemoryClaimStore();
+    const pod: ObservedOwner = { ...observed("p"), kind: "Pod", interface: "net1", countsAsOwner: false };
+    const { ledger, index } = replica(store, 256, (each) => (each === mac(0) ? [] : [pod]));
+    const until = "2026-01-01T00:00:00Z";
+    index.setClaim(mac(0), { isQuarantined: true, pool: "default", ownerCount: 0, namespaces: [], untilMs: 0 });
+    await store.create(
+      newClaim(mac(0), { pool: "default", origin: "automatic" }, { phase: "Quarantined", owners: [], until }),
+    );
+    expect(macsOf(await ledger.claim(request(index, "a", [undefined], true)))).toEqual([formatMac(mac(0))]);
+    expect(macsOf(await ledger.claim(request(index, "a", [undefined])))).toEqual([formatMac(mac(0))]);
   });
 
   it("names the objects that list a shared address in its claim, and asks the others again where it exists", async () => {
