@@ -13,7 +13,7 @@ import {
   row,
 } from "./bench.ts";
 import { measureInjection } from "./injection.ts";
-import { MarkerBenchBed } from "./marker-bench-bed.ts";
+import { MarkerBenchHarness } from "./marker-bench-harness.ts";
 import { NAMESPACES } from "./needs.ts";
 
 const ROUNDS = 200;
@@ -31,41 +31,43 @@ export const bench: Bench = {
 };
 
 async function measureMarker({ short, log }: BenchContext): Promise<BenchRow[]> {
-  await using bed = await MarkerBenchBed.start(log);
+  await using harness = await MarkerBenchHarness.start(log);
   const seconds = short ? SHORT_SECONDS : SECONDS;
   log(`${seconds} s of idleness`);
-  const idle = await idleRows(bed, seconds);
+  const idle = await idleRows(harness, seconds);
   const rounds = short ? SHORT_ROUNDS : ROUNDS;
   log(`${rounds} bridges`);
-  const delays = await delayRows(bed, rounds);
+  const delays = await delayRows(harness, rounds);
   log(`${seconds} s of 1,000 link events a second`);
-  const storm = await stormRows(bed, seconds);
+  const storm = await stormRows(harness, seconds);
   return [...delays, ...idle, ...storm];
 }
 
-async function idleRows(bed: MarkerBenchBed, seconds: number): Promise<BenchRow[]> {
+async function idleRows(harness: MarkerBenchHarness, seconds: number): Promise<BenchRow[]> {
   // What a start does later than its first patch, such as a certificate for metrics.
   await sleep(5_000);
-  const [requests, cpuMs] = [await bed.requests(), bed.cpuMs];
+  const [requests, cpuMs] = [await harness.requests(), harness.cpuMs];
   await sleep(seconds * 1000);
   return [
-    limitedRow("resident set of marker and link monitor", "MB", bed.residentMb, null, 60),
-    limitedRow(`idle: requests in ${seconds} s`, "requests", (await bed.requests()) - requests, null, 0),
-    mayBeNone(limitedRow("idle: CPU time a second (0.1 % of a core)", "ms", (bed.cpuMs - cpuMs) / seconds, null, 1)),
+    limitedRow("resident set of marker and link monitor", "MB", harness.residentMb, null, 60),
+    limitedRow(`idle: requests in ${seconds} s`, "requests", (await harness.requests()) - requests, null, 0),
+    mayBeNone(
+      limitedRow("idle: CPU time a second (0.1 % of a core)", "ms", (harness.cpuMs - cpuMs) / seconds, null, 1),
+    ),
   ];
 }
 
-async function delayRows(bed: MarkerBenchBed, rounds: number): Promise<BenchRow[]> {
-  const { namespace } = bed.node;
+async function delayRows(harness: MarkerBenchHarness, rounds: number): Promise<BenchRow[]> {
+  const { namespace } = harness.node;
   const delaysMs: number[] = [];
   for (let round = 0; round < rounds; round++) {
     const name = `b${round}`;
     const startedAt = performance.now();
     await namespace.run("ip", "link", "add", name, "type", "bridge");
-    await bed.shows(name);
+    await harness.shows(name);
     delaysMs.push(performance.now() - startedAt);
     await namespace.run("ip", "link", "del", name);
-    await bed.node.publishes("br1");
+    await harness.node.publishes("br1");
   }
   return [
     row("ip link add to the bridge in the node's status: median", "ms", median(delaysMs), null, null),
@@ -73,18 +75,18 @@ async function delayRows(bed: MarkerBenchBed, rounds: number): Promise<BenchRow[
   ];
 }
 
-async function stormRows(bed: MarkerBenchBed, seconds: number): Promise<BenchRow[]> {
-  const storm = await linkStorm(bed.node.namespace);
-  await bed.node.publishes("br1", ...storm.bridges);
-  const patches = await bed.node.metric(SUCCESSES);
-  const cpuMs = bed.cpuMs;
+async function stormRows(harness: MarkerBenchHarness, seconds: number): Promise<BenchRow[]> {
+  const storm = await linkStorm(harness.node.namespace);
+  await harness.node.publishes("br1", ...storm.bridges);
+  const patches = await harness.node.metric(SUCCESSES);
+  const cpuMs = harness.cpuMs;
   const startedAt = performance.now();
   await storm.rage(seconds);
   const tookSeconds = (performance.now() - startedAt) / 1000;
-  const usedMs = bed.cpuMs - cpuMs;
-  await bed.node.publishes("br1", ...storm.bridges);
-  const residentMb = bed.residentMb;
-  const written = (await bed.node.metric(SUCCESSES)) - patches;
+  const usedMs = harness.cpuMs - cpuMs;
+  await harness.node.publishes("br1", ...storm.bridges);
+  const residentMb = harness.residentMb;
+  const written = (await harness.node.metric(SUCCESSES)) - patches;
   return [
     row("1,000 link events a second: resident set", "MB", residentMb, null, null),
     limitedRow("1,000 link events a second: patches", "ops/s", written / tookSeconds, null, 5),

@@ -6,7 +6,7 @@ import { RESOURCES } from "../../src/kube/client/resource.ts";
 import { KINDS } from "../../src/mac-pool/objects/kinds.ts";
 import { MANAGER_ACCOUNT } from "../../src/operator/components/kube-mac-pool-access.ts";
 import { type BenchContext, type BenchRow, percentile } from "./bench.ts";
-import { ClusterBed, inParallel } from "./cluster-bed.ts";
+import { ClusterHarness, inParallel } from "./cluster-harness.ts";
 import * as objects from "./cluster-objects.ts";
 import { type PodProcess, type Sample, since, sum } from "./cluster-processes.ts";
 import { busiest, of, type Request, summary } from "./cluster-requests.ts";
@@ -26,15 +26,15 @@ interface Used extends Parts<Sample> {
 }
 
 /** Of the processes that are there at its begin, while `work` goes on. */
-async function whileDoing(bed: ClusterBed, work: () => Promise<unknown>): Promise<Used> {
-  const [leader, other] = await bed.replicas();
-  const processes: Parts<PodProcess> = { operator: bed.operator(), leader, other };
+async function whileDoing(harness: ClusterHarness, work: () => Promise<unknown>): Promise<Used> {
+  const [leader, other] = await harness.replicas();
+  const processes: Parts<PodProcess> = { operator: harness.operator(), leader, other };
   const samples = async (): Promise<Parts<Sample>> => ({
     operator: await processes.operator.sample(),
     leader: await processes.leader.sample(),
     other: await processes.other.sample(),
   });
-  await bed.requests.next();
+  await harness.requests.next();
   const startMs = performance.now();
   const before = await samples();
   await work();
@@ -44,7 +44,7 @@ async function whileDoing(bed: ClusterBed, work: () => Promise<unknown>): Promis
     leader: since(before.leader, after.leader),
     other: since(before.other, after.other),
     seconds: (performance.now() - startMs) / 1000,
-    requests: await bed.requests.next(),
+    requests: await harness.requests.next(),
   };
 }
 
@@ -79,14 +79,14 @@ const STATUS_WRITE = "patch networkaddonsconfigs/status";
 const tenant = (index: number): string => `tenant-${index % TENANTS}`;
 
 export async function measureScale(nodes: number, load: Load, context: BenchContext): Promise<Figure[]> {
-  await using bed = await ClusterBed.start(nodes, context);
+  await using harness = await ClusterHarness.start(nodes, context);
   const { log } = context;
   const say = (what: string, used: Used): void => {
     const pool = summary(of(used.requests, MANAGER_ACCOUNT));
     log(`  ${what}, ${used.seconds.toFixed(0)} s: operator ${summary(of(used.requests, OPERATOR_NAME))}`);
     log(`    MAC pool ${pool}; all accounts of ours ${used.requests.length} requests`);
   };
-  const rest = (): Promise<Used> => whileDoing(bed, () => sleep(context.short ? SHORT_REST_MS : REST_MS));
+  const rest = (): Promise<Used> => whileDoing(harness, () => sleep(context.short ? SHORT_REST_MS : REST_MS));
 
   const figures: Figure[] = [];
   const found = (...more: readonly Figure[]): void => {
@@ -97,16 +97,16 @@ export async function measureScale(nodes: number, load: Load, context: BenchCont
   const vms = nodes * load.vms;
 
   log(`${nodes} nodes: configuring`);
-  found(...(await configured(bed, nodes, log)));
+  found(...(await configured(harness, nodes, log)));
   const idle = await rest();
   say("at rest, no VMs", idle);
   found(...atRest("no VMs", idle));
 
   for (let index = 0; index < TENANTS; index++) {
-    await bed.admin.create(RESOURCES.namespaces, { metadata: { name: tenant(index) } });
+    await harness.admin.create(RESOURCES.namespaces, { metadata: { name: tenant(index) } });
   }
   log(`${nodes} nodes: creating ${plainPods} pods`);
-  const pods = await whileDoing(bed, () => createPods(bed, nodes, plainPods));
+  const pods = await whileDoing(harness, () => createPods(harness, nodes, plainPods));
   say("pods", pods);
   found(
     figure("each pod: CPU time of a replica of the MAC pool", "ms", pods.other.cpuMs / plainPods),
@@ -114,7 +114,7 @@ export async function measureScale(nodes: number, load: Load, context: BenchCont
     figure("a replica after the pods: resident", "MB", pods.other.residentMb),
   );
   log(`${nodes} nodes: creating ${vms} running VMs`);
-  const machines = await whileDoing(bed, () => createMachines(bed, nodes, vms));
+  const machines = await whileDoing(harness, () => createMachines(harness, nodes, vms));
   say("VMs", machines);
   found(
     figure(
@@ -126,13 +126,13 @@ export async function measureScale(nodes: number, load: Load, context: BenchCont
     figure("each running VM: CPU time of the other replica", "ms", machines.other.cpuMs / vms),
     figure("each running VM: received by a replica", "kB", (machines.other.receivedMb * 1000) / vms),
   );
-  found(...(await admissions(bed, vms)));
+  found(...(await admissions(harness, vms)));
 
   const full = await rest();
   say("at rest, all VMs", full);
   found(...atRest("all VMs", full));
   log(`${nodes} nodes: each writes ${HEARTBEATS} heartbeats`);
-  const beats = await whileDoing(bed, () => heartbeats(bed, nodes));
+  const beats = await whileDoing(harness, () => heartbeats(harness, nodes));
   say("heartbeats", beats);
   const thousands = (nodes * HEARTBEATS) / 1000;
   found(
@@ -140,15 +140,15 @@ export async function measureScale(nodes: number, load: Load, context: BenchCont
     figure("1,000 node heartbeats: received by the operator", "MB", beats.operator.receivedMb / thousands),
     figure("all heartbeats: status writes of the operator", "requests", statusWrites(beats).length, 0),
   );
-  const deletions = await whileDoing(bed, () => deleteMachines(bed, vms));
+  const deletions = await whileDoing(harness, () => deleteMachines(harness, vms));
   say("deletions", deletions);
   found(
     figure("each deleted VM: CPU time of the leader", "ms", deletions.leader.cpuMs / ADMISSIONS),
     figure("each deleted VM: received by the leader", "kB", (deletions.leader.receivedMb * 1000) / ADMISSIONS),
   );
-  found(...(await replaced(bed, log)));
+  found(...(await replaced(harness, log)));
   const startMs = performance.now();
-  await bed.remove();
+  await harness.remove();
   found(figure("removal of everything", "ms", performance.now() - startMs, REMOVAL_MS));
   return figures;
 }
@@ -161,20 +161,20 @@ const idle = (figure: Figure): Figure => ({ ...figure, mayBeNone: true });
 const statusWrites = ({ requests }: Pick<Used, "requests">) =>
   of(requests, OPERATOR_NAME).filter(({ what }) => what === STATUS_WRITE);
 
-async function configured(bed: ClusterBed, nodes: number, log: BenchContext["log"]): Promise<Figure[]> {
-  const operator = bed.operator();
+async function configured(harness: ClusterHarness, nodes: number, log: BenchContext["log"]): Promise<Figure[]> {
+  const operator = harness.operator();
   const before = await operator.sample();
-  await bed.requests.next();
+  await harness.requests.next();
   const startMs = performance.now();
-  await bed.configure();
+  await harness.configure();
   let everywhereMs = 0;
-  const everywhere = bed.untilOnEveryNode(nodes).then(() => {
+  const everywhere = harness.untilOnEveryNode(nodes).then(() => {
     everywhereMs = performance.now();
   });
-  await Promise.all([everywhere, bed.untilAvailable()]);
+  await Promise.all([everywhere, harness.untilAvailable()]);
   const availableMs = performance.now();
   const after = await operator.sample();
-  const requests = await bed.requests.next();
+  const requests = await harness.requests.next();
   log(`  operator: ${summary(of(requests, OPERATOR_NAME))}`);
   return [
     figure("NetworkAddonsConfig created to Available", "ms", availableMs - startMs),
@@ -215,38 +215,38 @@ function atRest(when: string, used: Used): Figure[] {
   ];
 }
 
-async function createPods(bed: ClusterBed, nodes: number, pods: number): Promise<void> {
+async function createPods(harness: ClusterHarness, nodes: number, pods: number): Promise<void> {
   await inParallel(pods, (index) => {
     const pod = objects.plainPod(`pod-${index}`, tenant(index), objects.nodeName(index % nodes));
-    return bed.admin.create(RESOURCES.pods, pod as never);
+    return harness.admin.create(RESOURCES.pods, pod as never);
   });
-  await bed.untilPodsRun(objects.PLAIN_PODS);
+  await harness.untilPodsRun(objects.PLAIN_PODS);
 }
 
-async function createMachines(bed: ClusterBed, nodes: number, vms: number): Promise<void> {
+async function createMachines(harness: ClusterHarness, nodes: number, vms: number): Promise<void> {
   await inParallel(vms, async (index) => {
     const node = objects.nodeName(index % nodes);
-    const vm = await bed.admin.create(KINDS.virtualMachines, objects.virtualMachine(`vm-${index}`, tenant(index)));
-    const instance = await bed.admin.create(KINDS.instances, objects.instanceOf(vm));
+    const vm = await harness.admin.create(KINDS.virtualMachines, objects.virtualMachine(`vm-${index}`, tenant(index)));
+    const instance = await harness.admin.create(KINDS.instances, objects.instanceOf(vm));
     const { name = "", namespace } = instance.metadata;
     const patch = { type: "merge", body: { status: objects.runningStatus(vm, node) } } as const;
-    await bed.admin.patch(KINDS.instances, { name, namespace }, patch, { subresource: "status" });
-    await bed.admin.create(RESOURCES.pods, objects.launcherOf(instance, node) as never);
+    await harness.admin.patch(KINDS.instances, { name, namespace }, patch, { subresource: "status" });
+    await harness.admin.create(RESOURCES.pods, objects.launcherOf(instance, node) as never);
   });
-  await bed.untilPodsRun(LAUNCHER_SELECTOR);
-  await bed.untilBound(vms);
+  await harness.untilPodsRun(LAUNCHER_SELECTOR);
+  await harness.untilBound(vms);
 }
 
 /** VMs with one interface, one after the other. */
-async function admissions(bed: ClusterBed, vms: number): Promise<Figure[]> {
+async function admissions(harness: ClusterHarness, vms: number): Promise<Figure[]> {
   const took: number[] = [];
   for (let index = 0; index < ADMISSIONS; index++) {
     const vm = objects.virtualMachine(`one-by-one-${index}`, tenant(index));
     const startMs = performance.now();
-    await bed.admin.create(KINDS.virtualMachines, vm);
+    await harness.admin.create(KINDS.virtualMachines, vm);
     took.push(performance.now() - startMs);
   }
-  await bed.untilBound(vms + ADMISSIONS);
+  await harness.untilBound(vms + ADMISSIONS);
   return [
     figure("creation of a VM, its address included, p50", "ms", percentile(took, 0.5)),
     figure("creation of a VM, its address included, p99", "ms", percentile(took, 0.99)),
@@ -254,24 +254,24 @@ async function admissions(bed: ClusterBed, vms: number): Promise<Figure[]> {
 }
 
 /** The VMs that were created one after the other; their namespaces have the launchers of all others. */
-async function deleteMachines(bed: ClusterBed, vms: number): Promise<void> {
+async function deleteMachines(harness: ClusterHarness, vms: number): Promise<void> {
   for (let index = 0; index < ADMISSIONS; index++) {
-    await bed.admin.delete(KINDS.virtualMachines, { name: `one-by-one-${index}`, namespace: tenant(index) });
+    await harness.admin.delete(KINDS.virtualMachines, { name: `one-by-one-${index}`, namespace: tenant(index) });
   }
-  await bed.untilBound(vms);
+  await harness.untilBound(vms);
 }
 
-async function heartbeats(bed: ClusterBed, nodes: number): Promise<void> {
+async function heartbeats(harness: ClusterHarness, nodes: number): Promise<void> {
   await inParallel(nodes * HEARTBEATS, (index) => {
     const name = objects.nodeName(index % nodes);
     const patch = { type: "strategic", body: objects.heartbeat() } as const;
-    return bed.admin.patch(RESOURCES.nodes, { name }, patch, { subresource: "status" });
+    return harness.admin.patch(RESOURCES.nodes, { name }, patch, { subresource: "status" });
   });
 }
 
-async function replaced(bed: ClusterBed, log: BenchContext["log"]): Promise<Figure[]> {
-  const [, other] = await bed.replicas();
-  const next = await bed.replace(other);
+async function replaced(harness: ClusterHarness, log: BenchContext["log"]): Promise<Figure[]> {
+  const [, other] = await harness.replicas();
+  const next = await harness.replace(other);
   const metrics = await next.metrics();
   const { residentMb, receivedMb } = await next.sample();
   log(`  a new replica in ${DEFAULT_NAMESPACE} holds ${sum(metrics, "informer_objects")} objects`);

@@ -8,7 +8,7 @@ import {
   SYSTEM_NAMESPACE,
 } from "../../src/api/names.ts";
 import { RESOURCES } from "../../src/kube/client/resource.ts";
-import { InjectorBed, podAsking } from "../linux-bridge-webhook/injector-bed.ts";
+import { InjectorHarness, podAsking } from "../linux-bridge-webhook/injector-harness.ts";
 import { inFlight } from "../support/in-flight.ts";
 import { cpuMsOf } from "../support/process-usage.ts";
 import { type BenchContext, type BenchRow, percentile, row } from "./bench.ts";
@@ -35,19 +35,19 @@ type Side = keyof typeof SIDES;
 type Samples = Record<Side, number[]>;
 
 export async function measureInjection({ short, log }: BenchContext): Promise<BenchRow[]> {
-  await using bed = await InjectorBed.start();
-  await bed.admin.create(RESOURCES.namespaces, { metadata: { name: "bench" } });
-  await bed.admin.create(RESOURCES.serviceAccounts, { metadata: { namespace: SIDES.bare, name: "default" } });
+  await using harness = await InjectorHarness.start();
+  await harness.admin.create(RESOURCES.namespaces, { metadata: { name: "bench" } });
+  await harness.admin.create(RESOURCES.serviceAccounts, { metadata: { namespace: SIDES.bare, name: "default" } });
   for (const bridge of BRIDGES) {
     const resource = { [NAD_RESOURCE_NAME_ANNOTATION]: `bridge.network.kubevirt.io/${bridge}` };
-    await bed.createNad(bridge, { ...resource, [NAD_NODE_SELECTOR_ANNOTATION]: "example.com/rack=a" }, "bench");
+    await harness.createNad(bridge, { ...resource, [NAD_NODE_SELECTOR_ANNOTATION]: "example.com/rack=a" }, "bench");
   }
-  await bed.registerWebhook();
+  await harness.registerWebhook();
   const create = async (side: Side, asked: Readonly<Record<string, string>>): Promise<number> => {
     const pod = podAsking(asked);
     const startMs = performance.now();
     const created = { ...pod, metadata: { ...pod.metadata, namespace: SIDES[side] } };
-    await bed.admin.create(RESOURCES.pods, created, { dryRun: true });
+    await harness.admin.create(RESOURCES.pods, created, { dryRun: true });
     return performance.now() - startMs;
   };
   const count = short ? SHORT_PODS : PODS;
@@ -61,9 +61,9 @@ export async function measureInjection({ short, log }: BenchContext): Promise<Be
   log("warming up");
   for (const side of ["bare", "ours"] as const) await inFlight(CONNECTIONS, WARM_UP, () => create(side, ASKING));
   log("pods with networks");
-  const beforeMs = cpuMsOf(bed.process.pid);
+  const beforeMs = cpuMsOf(harness.process.pid);
   const asking = await compare(ASKING);
-  const processorMs = (cpuMsOf(bed.process.pid) - beforeMs) / count;
+  const processorMs = (cpuMsOf(harness.process.pid) - beforeMs) / count;
   log("pods without networks");
   const notAsking = await compare(NOT_ASKING);
   log("pods with networks, while others ask for 100,000");

@@ -105,12 +105,12 @@ export async function measureCreations({ log, short }: BenchContext): Promise<Be
   log(`load of the machine before: ${load.toFixed(1)} on ${availableParallelism()} processors`);
   log("starting control planes without a pool, and with two replicas of ours");
   await using none = await Side.start("no pool");
-  await using ours = await Side.start("ours", (bed) => ourPool(bed, extent.quarantineSeconds));
+  await using ours = await Side.start("ours", (harness) => ourPool(harness, extent.quarantineSeconds));
   using creator = VmCreator.start(RATE);
   const [peer, own] = await inTurns([none, ours], creator, extent, log);
   await haveAddresses(ours);
   if (peer === undefined || own === undefined) throw new BenchFault("no VM was created");
-  const vms = (await ours.bed.admin.list(KINDS.virtualMachines, { namespace: NAMESPACE })).items.length;
+  const vms = (await ours.harness.admin.list(KINDS.virtualMachines, { namespace: NAMESPACE })).items.length;
   const residentMb = ours.residentMb();
   const readyMs = await ours.startAnother();
   log(`deleting ${extent.deletions} halted VMs`);
@@ -205,13 +205,13 @@ class Tally {
 }
 
 /** A pool that gives out nothing, or one address twice, is not measured. Claims that are needed are there. */
-async function haveAddresses({ name, bed }: Side): Promise<void> {
-  const { items } = await bed.admin.list(KINDS.virtualMachines, { namespace: NAMESPACE });
+async function haveAddresses({ name, harness }: Side): Promise<void> {
+  const { items } = await harness.admin.list(KINDS.virtualMachines, { namespace: NAMESPACE });
   const macs = new Set(items.flatMap(macsOf));
   macs.delete(undefined);
   const needed = items.length * NICS;
   if (macs.size !== needed) throw new BenchFault(`${name}: ${items.length} VMs have ${macs.size} addresses`);
-  const claims = (await bed.claims()).filter(({ spec }) => macs.has(spec.mac)).length;
+  const claims = (await harness.claims()).filter(({ spec }) => macs.has(spec.mac)).length;
   if (claims !== needed) throw new BenchFault(`${needed} addresses have ${claims} claims`);
 }
 

@@ -20,7 +20,7 @@ export interface Deletions {
 }
 
 export async function measureDeletions(side: Side, count: number): Promise<Deletions> {
-  const { admin } = side.bed;
+  const { admin } = side.harness;
   const { items } = await admin.list(KINDS.virtualMachines, { namespace: NAMESPACE });
   const vms = items.slice(0, count);
   await using claims = await ClaimsOf.start(side, new Set(vms.flatMap(macsOf)));
@@ -49,7 +49,7 @@ class ClaimsOf implements AsyncDisposable {
   readonly #over = new AbortController();
   #watching: Promise<void> = Promise.resolve();
 
-  static async start({ bed: { admin } }: Side, macs: ReadonlySet<string | undefined>): Promise<ClaimsOf> {
+  static async start({ harness: { admin } }: Side, macs: ReadonlySet<string | undefined>): Promise<ClaimsOf> {
     const claims = new ClaimsOf();
     const { signal } = claims.#over;
     const { items, resourceVersion } = await admin.list(KINDS.claims);

@@ -23,9 +23,9 @@ export interface Filling {
 }
 
 /** VMs of 2 kB and more, with or without the bound claims of their addresses. */
-export async function fill(bed: PoolFixture, filling: Filling, log: (line: string) => void): Promise<void> {
+export async function fill(harness: PoolFixture, filling: Filling, log: (line: string) => void): Promise<void> {
   const { prefix, firstMac, vms, nics, claimed } = filling;
-  await using pool = new KubeClient({ credentials: await credentialsFromKubeconfig(await poolKubeconfig(bed)) });
+  await using pool = new KubeClient({ credentials: await credentialsFromKubeconfig(await poolKubeconfig(harness)) });
   const since = new Date().toISOString();
   await inFlight(IN_FLIGHT, vms, async (vm) => {
     if (vm % (vms / 10) === 0) log(`  ${vm} VMs`);
@@ -33,7 +33,7 @@ export async function fill(bed: PoolFixture, filling: Filling, log: (line: strin
     const interfaces = macs.map((mac, nic) => ({ name: `nic${nic}`, macAddress: formatMac(mac) }));
     const written = machine(`${prefix}-${vm}`, "default", interfaces);
     const annotations = { "example.com/notes": "n".repeat(OTHER_BYTES) };
-    const created = await bed.admin.create(KINDS.virtualMachines, {
+    const created = await harness.admin.create(KINDS.virtualMachines, {
       ...written,
       metadata: { ...written.metadata, annotations },
     });

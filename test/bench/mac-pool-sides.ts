@@ -28,29 +28,29 @@ export interface Used {
 
 export class Side implements AsyncDisposable {
   readonly name: string;
-  readonly bed: PoolFixture;
+  readonly harness: PoolFixture;
   readonly controlPlane: ControlPlane;
   /** Of the pool's processes. */
   readonly #pids: readonly number[];
 
-  private constructor(name: string, bed: PoolFixture, controlPlane: ControlPlane, pids: readonly number[]) {
+  private constructor(name: string, harness: PoolFixture, controlPlane: ControlPlane, pids: readonly number[]) {
     this.name = name;
-    this.bed = bed;
+    this.harness = harness;
     this.controlPlane = controlPlane;
     this.#pids = pids;
   }
 
   static async start(
     name: string,
-    startPool: (bed: PoolFixture) => Promise<readonly number[]> = async () => [],
+    startPool: (harness: PoolFixture) => Promise<readonly number[]> = async () => [],
   ): Promise<Side> {
     const controlPlane = await startControlPlane();
-    const bed = await PoolFixture.start({ controlPlane });
+    const harness = await PoolFixture.start({ controlPlane });
     try {
-      await bed.admin.create(RESOURCES.namespaces, { metadata: { name: NAMESPACE } });
-      return new Side(name, bed, controlPlane, await startPool(bed));
+      await harness.admin.create(RESOURCES.namespaces, { metadata: { name: NAMESPACE } });
+      return new Side(name, harness, controlPlane, await startPool(harness));
     } catch (error) {
-      await bed[Symbol.asyncDispose]();
+      await harness[Symbol.asyncDispose]();
       throw error;
     }
   }
@@ -93,20 +93,20 @@ export class Side implements AsyncDisposable {
   /** Milliseconds until one more process of the pool, which ends then, is ready. */
   async startAnother(): Promise<number> {
     const startMs = performance.now();
-    await this.bed.startReplica("another", true);
+    await this.harness.startReplica("another", true);
     const readyMs = performance.now() - startMs;
-    await this.bed.killReplica("another");
+    await this.harness.killReplica("another");
     return readyMs;
   }
 
   async requests(): Promise<RequestCounts> {
-    const { status, body } = await this.bed.admin.raw("GET", "/metrics");
+    const { status, body } = await this.harness.admin.raw("GET", "/metrics");
     if (status !== 200) throw new Error(`metrics of the API server: ${status}`);
     return readRequestCounts(String(body));
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    await this.bed[Symbol.asyncDispose]();
+    await this.harness[Symbol.asyncDispose]();
   }
 
   #poolMs(): number {
@@ -114,11 +114,11 @@ export class Side implements AsyncDisposable {
   }
 }
 
-/** Two replicas behind the address of the Service, with the operator's rights, webhooks and flags. The bed ends them. */
-export async function ourPool(bed: PoolFixture, quarantineSeconds: number): Promise<readonly number[]> {
-  const pids = [await bed.startReplica("one", true), await bed.startReplica("two", true)];
-  await bed.createPool("default", { ranges: [RANGE], quarantineSeconds });
-  await bed.registerWebhooks();
-  await bed.leader();
+/** Two replicas behind the address of the Service, with the operator's rights, webhooks and flags. The harness ends them. */
+export async function ourPool(harness: PoolFixture, quarantineSeconds: number): Promise<readonly number[]> {
+  const pids = [await harness.startReplica("one", true), await harness.startReplica("two", true)];
+  await harness.createPool("default", { ranges: [RANGE], quarantineSeconds });
+  await harness.registerWebhooks();
+  await harness.leader();
   return pids;
 }

@@ -77,13 +77,13 @@ const NODE_FLAGS = ["--max-semi-space-size=32"];
  * Admissions that make two durable claims each, and the same two writes by a bare client, in between. The disk and the API
  * server stall for some 50 ms every few seconds: only sides that meet the same stalls have a p99 that can be compared.
  */
-async function measureDurable(bed: PoolFixture, { log, env, short }: BenchContext): Promise<DurableSamples> {
+async function measureDurable(harness: PoolFixture, { log, env, short }: BenchContext): Promise<DurableSamples> {
   const seconds = Number(env.MAC_POOL_BENCH_SECONDS ?? (short ? SHORT_SECONDS : SECONDS));
-  for (const name of NAMESPACES) await bed.admin.create(RESOURCES.namespaces, { metadata: { name } });
+  for (const name of NAMESPACES) await harness.admin.create(RESOURCES.namespaces, { metadata: { name } });
   const caller = fork(join(import.meta.dirname, "durable-caller.ts"), { execArgv: NODE_FLAGS });
   try {
-    const port = Number(new URL(bed.httpsUrl("one")).port);
-    const begin = { what: "begin", kubeconfig: await poolKubeconfig(bed), port, namespaces: NAMESPACES } as const;
+    const port = Number(new URL(harness.httpsUrl("one")).port);
+    const begin = { what: "begin", kubeconfig: await poolKubeconfig(harness), port, namespaces: NAMESPACES } as const;
     await askChild(caller, begin satisfies DurableOrder);
     const during = (time: number): Promise<DurableSamples> => {
       const order: DurableOrder = { what: "call", admissions: RATE * time, perSecond: RATE };
@@ -133,15 +133,15 @@ export const bench: Bench = {
 };
 
 async function measureAdmission(context: BenchContext): Promise<BenchRow[]> {
-  await using bed = await PoolFixture.start();
-  const rows = await measureOwnShare(bed, context);
-  await bed.startReplica("one", true);
-  await bed.createPool("default", { ranges: [RANGE] });
-  return [...rows, ...(await durableRows(bed, context))];
+  await using harness = await PoolFixture.start();
+  const rows = await measureOwnShare(harness, context);
+  await harness.startReplica("one", true);
+  await harness.createPool("default", { ranges: [RANGE] });
+  return [...rows, ...(await durableRows(harness, context))];
 }
 
-async function measureOwnShare(bed: PoolFixture, { log, short }: BenchContext): Promise<BenchRow[]> {
-  const { authority, directory } = bed.controlPlane;
+async function measureOwnShare(harness: PoolFixture, { log, short }: BenchContext): Promise<BenchRow[]> {
+  const { authority, directory } = harness.controlPlane;
   const { cert, key } = await authority.issue({ commonName: "bench", addresses: ["127.0.0.1"], usage: ["server"] });
   const files = [join(directory, "bench.crt"), join(directory, "bench.key")] as const;
   await writeFile(files[0], cert);
@@ -193,8 +193,8 @@ async function sequence(caller: Caller, body: (i: number) => string, count: numb
   return samples;
 }
 
-async function durableRows(bed: PoolFixture, context: BenchContext): Promise<BenchRow[]> {
-  const { admissions, creations } = await measureDurable(bed, context);
+async function durableRows(harness: PoolFixture, context: BenchContext): Promise<BenchRow[]> {
+  const { admissions, creations } = await measureDurable(harness, context);
   const what = `automatic 2-NIC VM over HTTPS, two durable claims, ${RATE}/s beside the API server`;
   const bare = "two claims created at once by a bare client, in between";
   return [
@@ -205,23 +205,23 @@ async function durableRows(bed: PoolFixture, context: BenchContext): Promise<Ben
 
 /** On a cluster that had no pool before. */
 async function measureScale({ log, env, short }: BenchContext): Promise<BenchRow[]> {
-  await using bed = await PoolFixture.start();
+  await using harness = await PoolFixture.start();
   const claims = Number(env.MAC_POOL_BENCH_CLAIMS ?? (short ? 10_000 : 100_000));
   const many = { prefix: "vm", firstMac: FILLED_FROM, vms: claims / 10, nics: 2, claimed: false };
   const firstMac = (FILLED_FROM + many.vms * many.nics) as Mac;
   const large = { prefix: "large", firstMac, vms: claims / 50, nics: 40, claimed: true };
-  await bed.admin.create(KINDS.pools, { metadata: { name: "default" }, spec: { ranges: [FILLED] } });
+  await harness.admin.create(KINDS.pools, { metadata: { name: "default" }, spec: { ranges: [FILLED] } });
   log(`creating ${many.vms} VMs without claims`);
-  await fill(bed, many, log);
+  await fill(harness, many, log);
   log(`adopting ${many.vms} VMs with ${many.vms * many.nics} addresses`);
-  await startToReady(bed, "one");
-  const adoptionMs = await adopted(bed, many.vms);
-  await bed.stopReplica("one");
-  const first = await startToReady(bed, "two");
-  await bed.killReplica("two");
+  await startToReady(harness, "one");
+  const adoptionMs = await adopted(harness, many.vms);
+  await harness.stopReplica("one");
+  const first = await startToReady(harness, "two");
+  await harness.killReplica("two");
   log(`creating ${large.vms} VMs with ${large.vms * large.nics} claims`);
-  await fill(bed, large, log);
-  const second = await startToReady(bed, "three");
+  await fill(harness, large, log);
+  const second = await startToReady(harness, "three");
   return [
     limitedRow(`adoption of ${many.vms} VMs with ${many.vms * many.nics} addresses`, "ms", adoptionMs, null, 30_000),
     limitedRow(`start to ready, ${many.vms} VMs of 2 kB`, "ms", first.readyMs, null, 5_000),
@@ -231,12 +231,12 @@ async function measureScale({ log, env, short }: BenchContext): Promise<BenchRow
 }
 
 /** From a start, when the replica is ready and leads, until the pool's condition says that all of them are adopted. */
-async function adopted(bed: PoolFixture, vms: number): Promise<number> {
+async function adopted(harness: PoolFixture, vms: number): Promise<number> {
   const startMs = performance.now();
   await eventually(
     `${vms} adopted VMs`,
     async () => {
-      const { status } = await bed.admin.get(KINDS.pools, { name: "default" });
+      const { status } = await harness.admin.get(KINDS.pools, { name: "default" });
       const condition = status?.conditions?.find(({ type }) => type === "Adopted");
       return condition?.status === "True" && condition.message?.startsWith(`${vms} objects`);
     },
@@ -245,10 +245,10 @@ async function adopted(bed: PoolFixture, vms: number): Promise<number> {
   return performance.now() - startMs;
 }
 
-async function startToReady(bed: PoolFixture, name: string): Promise<{ readyMs: number; pid: number }> {
+async function startToReady(harness: PoolFixture, name: string): Promise<{ readyMs: number; pid: number }> {
   const startMs = performance.now();
-  const pid = await bed.startReplica(name, true);
+  const pid = await harness.startReplica(name, true);
   const readyMs = performance.now() - startMs;
-  await bed.leader();
+  await harness.leader();
   return { readyMs, pid };
 }

@@ -16,7 +16,7 @@ import { INVENTORY_CONFIG_MAP } from "../../src/operator/config/records.ts";
 import { issueToken, mountedAccount } from "../mac-pool/account.ts";
 import { DRIFT_EDITS } from "../operator/support/drift-edits.ts";
 import { CONFIGS, NAMESPACE } from "../operator/support/installed-operator.ts";
-import { isWrite, OperatorBed } from "../operator/support/operator-bed.ts";
+import { isWrite, OperatorHarness } from "../operator/support/operator-harness.ts";
 import { eventually } from "../support/eventually.ts";
 import { freePort } from "../support/free-port.ts";
 import { megabytesOf } from "../support/process-usage.ts";
@@ -29,7 +29,7 @@ import { NAMESPACES } from "./needs.ts";
 
 /** `tree`: the image's root as a folder. A process that was killed is followed by one of the same name. */
 async function startOperator(
-  { controlPlane, admin }: OperatorBed,
+  { controlPlane, admin }: OperatorHarness,
   tree: string,
   ports: { readonly health: number; readonly metrics: number },
 ): Promise<ProductProcess> {
@@ -74,13 +74,13 @@ export const bench: Bench = {
   needs: NAMESPACES,
   async run(context) {
     const tree = await writeAppTree(context.log);
-    await using bed = await OperatorBed.start();
+    await using harness = await OperatorHarness.start();
     const ports = { health: await freePort(), metrics: await freePort() };
-    await using first = await startOperator(bed, tree, ports);
+    await using first = await startOperator(harness, tree, ports);
     await eventually("it is ready", async () => (await fetch(`http://127.0.0.1:${ports.health}/readyz`)).ok);
-    await until("the operator leads", () => bed.cluster.isThere(RESOURCES.leases, LEASE));
+    await until("the operator leads", () => harness.cluster.isThere(RESOURCES.leases, LEASE));
     const rounds = context.short ? SHORT_ROUNDS : ROUNDS;
-    const measurement = new Measurement(bed);
+    const measurement = new Measurement(harness);
     const created = await measurement.creations(rounds, context);
     const repaired = await measurement.repairs(context);
     const look = await measurement.looks();
@@ -90,7 +90,7 @@ export const bench: Bench = {
     const megabytes = (["VmRSS", "RssAnon", "VmHWM"] as const).map((field) => megabytesOf(first.pid, field));
     const [residentMb = 0, privateMb = 0, peakMb = 0] = megabytes;
     await first[Symbol.asyncDispose]();
-    const restarted = await measurement.restarts(rounds, () => startOperator(bed, tree, ports), context);
+    const restarted = await measurement.restarts(rounds, () => startOperator(harness, tree, ports), context);
     return [
       limitedRow(
         "configuration created to all objects applied, longest",
@@ -118,21 +118,21 @@ function idleSeconds({ env, short }: BenchContext): number {
 }
 
 class Measurement {
-  readonly #bed: OperatorBed;
+  readonly #harness: OperatorHarness;
 
-  constructor(bed: OperatorBed) {
-    this.#bed = bed;
+  constructor(harness: OperatorHarness) {
+    this.#harness = harness;
   }
 
   /** The last configuration stays. */
   async creations(rounds: number, { log }: BenchContext): Promise<{ ms: number[]; requests: number }> {
-    const { admin } = this.#bed;
+    const { admin } = this.#harness;
     const ms: number[] = [];
     let requests = 0;
     while (ms.length < rounds) {
       if (ms.length > 0) {
         await admin.delete(CONFIGS, CONFIG);
-        await until("the end of the configuration", async () => (await this.#bed.cluster.config()) === undefined);
+        await until("the end of the configuration", async () => (await this.#harness.cluster.config()) === undefined);
       }
       // The API server answers after two seconds if the CRD was served for less. It holds no other request back.
       await admin.create(CONFIGS, { metadata: CONFIG, spec: SPEC });
@@ -150,18 +150,18 @@ class Measurement {
 
   /** Each kind of edit of others once, of what there is without components of other projects. */
   async repairs({ log }: BenchContext): Promise<number[]> {
-    const { admin } = this.#bed;
+    const { admin } = this.#harness;
     const times: number[] = [];
     for (const { resource, name, edits } of DRIFT_EDITS) {
       const ref = resource.namespaced ? { name, namespace: NAMESPACE } : { name };
-      if ((await this.#bed.cluster.find(resource, ref)) === undefined) continue;
+      if ((await this.#harness.cluster.find(resource, ref)) === undefined) continue;
       for (const [what, ops] of Object.entries(edits)) {
         await this.#untilAvailable();
         const before = meaning(await admin.get(resource, ref));
         await admin.patch(resource, ref, { type: "json", ops });
         const startMs = performance.now();
         await until(`${name}: ${what} is taken back`, async () => {
-          const live = await this.#bed.cluster.find(resource, ref);
+          const live = await this.#harness.cluster.find(resource, ref);
           return live !== undefined && isDeepStrictEqual(meaning(live), before);
         });
         times.push(performance.now() - startMs);
@@ -177,7 +177,7 @@ class Measurement {
     await this.#asked();
     const body = { metadata: { labels: { "example.com/looked-at": "yes" } } };
     const ref = { name: "bridge-marker", namespace: NAMESPACE };
-    await this.#bed.admin.patch(RESOURCES.daemonSets, ref, { type: "merge", body });
+    await this.#harness.admin.patch(RESOURCES.daemonSets, ref, { type: "merge", body });
     const seen: Request[] = [];
     await until("it looks", async () => {
       seen.push(...(await this.#asked()));
@@ -204,12 +204,12 @@ class Measurement {
     let requests = 0;
     while (ms.length < rounds) {
       const spec = { linuxBridge: { bridgeMarkerHealthPort: 9_000 + ms.length } };
-      await this.#bed.admin.patch(CONFIGS, CONFIG, { type: "merge", body: { spec } });
+      await this.#harness.admin.patch(CONFIGS, CONFIG, { type: "merge", body: { spec } });
       await this.#asked();
       const startMs = performance.now();
       await using _ = await start();
       await until("the status knows it", async () => {
-        const { metadata, status } = (await this.#bed.cluster.config()) ?? {};
+        const { metadata, status } = (await this.#harness.cluster.config()) ?? {};
         return status?.observedGeneration === metadata?.generation;
       });
       ms.push(performance.now() - startMs);
@@ -223,14 +223,14 @@ class Measurement {
   }
 
   async #isApplied(): Promise<boolean> {
-    const inventory = await this.#bed.cluster.find(RESOURCES.configMaps, INVENTORY);
+    const inventory = await this.#harness.cluster.find(RESOURCES.configMaps, INVENTORY);
     const entries = JSON.parse(inventory?.data?.objects ?? "[]") as readonly { readonly fingerprint?: string }[];
     return entries.length > 0 && entries.every(({ fingerprint }) => fingerprint !== undefined);
   }
 
   async #untilAvailable(): Promise<void> {
     await until("Available", async () => {
-      const { metadata, status } = (await this.#bed.cluster.config()) ?? {};
+      const { metadata, status } = (await this.#harness.cluster.config()) ?? {};
       const available = status?.conditions?.find(({ type }) => type === "Available");
       return available?.status === "True" && status?.observedGeneration === metadata?.generation;
     });
@@ -247,7 +247,7 @@ class Measurement {
 
   /** Since the last call; renewals of the Lease do not count. */
   async #asked(): Promise<Request[]> {
-    const requests = of(await this.#bed.requests.next(), OPERATOR_NAME);
+    const requests = of(await this.#harness.requests.next(), OPERATOR_NAME);
     return requests.filter(({ what }) => !what.endsWith(" leases"));
   }
 }

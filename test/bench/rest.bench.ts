@@ -17,7 +17,7 @@ import { RESOURCES } from "../../src/kube/client/resource.ts";
 import { kubevirtCrds } from "../cluster/kubevirt/crds.ts";
 import { nadCrd } from "../cluster/multus/nad-crd.ts";
 import { CONFIGS, NAMESPACE } from "../operator/support/installed-operator.ts";
-import { OperatorBed } from "../operator/support/operator-bed.ts";
+import { OperatorHarness } from "../operator/support/operator-harness.ts";
 import { eventually } from "../support/eventually.ts";
 import { type Bench, type BenchRow, limitedRow, mayBeNone, row } from "./bench.ts";
 import { NAMESPACES } from "./needs.ts";
@@ -49,8 +49,8 @@ export const bench: Bench = {
   needs: NAMESPACES,
   async run({ short, log }) {
     const tree = await writeAppTree(log);
-    await using bed = await OperatorBed.start();
-    for (const crd of [...kubevirtCrds(), nadCrd]) await bed.admin.create(RESOURCES.crds, crd as never);
+    await using harness = await OperatorHarness.start();
+    for (const crd of [...kubevirtCrds(), nadCrd]) await harness.admin.create(RESOURCES.crds, crd as never);
     await using processes = new AsyncDisposableStack();
     const resting = new Map<string, Resting>();
     const start = async (name: string, starting: Promise<Resting>): Promise<void> => {
@@ -60,22 +60,22 @@ export const bench: Bench = {
       await start(name, startResting(name.replaceAll(/\W+/g, "-"), { nodeOptions, program: "-e", args: [NOTHING] }));
     }
     const run = async (only: (name: string) => boolean): Promise<void> => {
-      for (const [name, pods] of await podsOf(bed)) {
+      for (const [name, pods] of await podsOf(harness)) {
         if (!only(name)) continue;
         for (const [index, pod] of (name in DAEMON_MB ? pods.slice(0, 1) : pods).entries()) {
           // The first one puts the plugins in place: the kernel keeps what it wrote, until it needs the memory.
-          if (name === LINUX_BRIDGE_DAEMON_SET) await (await startPod(name, pod, bed, tree))[Symbol.asyncDispose]();
+          if (name === LINUX_BRIDGE_DAEMON_SET) await (await startPod(name, pod, harness, tree))[Symbol.asyncDispose]();
           const label = index === 0 ? name : `${name}, replica ${index + 1}`;
-          await start(label, startPod(label.replaceAll(/\W+/g, "-"), pod, bed, tree));
+          await start(label, startPod(label.replaceAll(/\W+/g, "-"), pod, harness, tree));
         }
       }
     };
     await run((name) => name === OPERATOR_NAME);
-    await bed.admin.create(CONFIGS, {
+    await harness.admin.create(CONFIGS, {
       metadata: { name: NETWORK_ADDONS_CONFIG_NAME },
       spec: { linuxBridge: {}, kubeMacPool: {} },
     });
-    const isAvailable = async () => (await bed.cluster.condition("Available")) === "True";
+    const isAvailable = async () => (await harness.cluster.condition("Available")) === "True";
     await eventually("everything that is configured", isAvailable, { limitMs: LIMIT_MS });
     await run((name) => name !== OPERATOR_NAME);
     const settle = short ? SHORT_SETTLE_SECONDS : SETTLE_SECONDS;
@@ -95,7 +95,7 @@ export const bench: Bench = {
 };
 
 /** The pods of each workload; those of Deployments may be several replicas. */
-async function podsOf({ admin }: OperatorBed): Promise<Map<string, Pod[]>> {
+async function podsOf({ admin }: OperatorHarness): Promise<Map<string, Pod[]>> {
   return await eventually("pods of the operator and its workloads", async () => {
     const { items } = await admin.list(RESOURCES.pods, { namespace: NAMESPACE });
     return items.length > 0 && Map.groupBy(items, workloadOf);

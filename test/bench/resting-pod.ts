@@ -1,5 +1,5 @@
 /**
- * The first container of a pod of the bed as a process of this machine, with the pod's account, flags and environment, in a
+ * The first container of a pod of the harness as a process of this machine, with the pod's account, flags and environment, in a
  * control group of its own. It is probed as its pod says.
  */
 
@@ -8,7 +8,7 @@ import { join } from "node:path";
 import { IMAGE_ROOT } from "../../src/api/image.ts";
 import type { Pod } from "../../src/kube/client/built-in-kinds.ts";
 import { issueToken, mountedAccount } from "../mac-pool/account.ts";
-import type { OperatorBed } from "../operator/support/operator-bed.ts";
+import type { OperatorHarness } from "../operator/support/operator-harness.ts";
 import { eventually } from "../support/eventually.ts";
 import { freePort } from "../support/free-port.ts";
 import { MemoryGroup } from "../support/memory-group.ts";
@@ -46,17 +46,17 @@ export async function startResting(
 }
 
 /** Resolves when it is ready. `tree`: the image's root as a folder. */
-export async function startPod(name: string, pod: Pod, bed: OperatorBed, tree: string): Promise<Resting> {
+export async function startPod(name: string, pod: Pod, harness: OperatorHarness, tree: string): Promise<Resting> {
   const { metadata, spec } = pod;
   const { namespace = "", uid = "" } = metadata;
   const [container] = spec?.containers ?? [];
   const [, ...command] = container?.command ?? [];
   if (container === undefined || spec?.serviceAccountName === undefined) throw new Error(`${name} has no account`);
-  const directory = join(bed.controlPlane.directory, `account-${name}`);
+  const directory = join(harness.controlPlane.directory, `account-${name}`);
   await mkdir(directory, { recursive: true, mode: 0o700 });
   const bound = { apiVersion: "v1", kind: "Pod", name: metadata.name ?? "", uid };
-  const token = await issueToken(bed.admin, { name: spec.serviceAccountName, namespace }, bound);
-  const account = await mountedAccount(directory, token, namespace, bed.controlPlane);
+  const token = await issueToken(harness.admin, { name: spec.serviceAccountName, namespace }, bound);
+  const account = await mountedAccount(directory, token, namespace, harness.controlPlane);
   const ports = new Map<string, number>();
   for (const variable of PORTS) ports.set(variable, await freePort());
   const health = ports.get("HEALTH_PORT") ?? 0;

@@ -9,7 +9,7 @@ import { scriptedMonitor, seenLink } from "../links/scripted-monitor.ts";
 import { createAny } from "../support/create-any.ts";
 import { eventually } from "../support/eventually.ts";
 import { EVENTS_PER_SECOND, linkStorm } from "./link-storm.ts";
-import { key, type MarkedNode, MarkerBed, markerRole, ROLE, USER, WITHIN } from "./marker-bed.ts";
+import { key, type MarkedNode, MarkerHarness, markerRole, ROLE, USER, WITHIN } from "./marker-harness.ts";
 
 const AWAY_SECONDS = Number(process.env.API_SERVER_AWAY_SECONDS ?? 5);
 const STORM_SECONDS = Number(process.env.MARKER_STORM_SECONDS ?? 5);
@@ -24,21 +24,21 @@ const SUCCESSES = 'bridge_marker_patches_total{result="success"}';
 const ERRORS = 'bridge_marker_patches_total{result="error"}';
 
 describe("the bridge marker while something is wrong", () => {
-  let bed: MarkerBed;
+  let harness: MarkerHarness;
   let admin: KubeClient;
   let node: MarkedNode;
 
   beforeAll(async () => {
-    bed = await MarkerBed.start();
-    admin = bed.admin;
-    await bed.config.create({ linuxBridge: {} });
+    harness = await MarkerHarness.start();
+    admin = harness.admin;
+    await harness.config.create({ linuxBridge: {} });
   });
   afterAll(async () => {
-    await bed?.[Symbol.asyncDispose]();
+    await harness?.[Symbol.asyncDispose]();
   });
 
   beforeEach(async () => {
-    node = await bed.node();
+    node = await harness.node();
     await node.publishes("br1");
     await node.isReady();
   });
@@ -113,14 +113,14 @@ describe("the bridge marker while something is wrong", () => {
   });
 
   it("publishes what changed while the API server was away", async () => {
-    await bed.controlPlane.killApiServer();
+    await harness.controlPlane.killApiServer();
     await ip("add", "br2", "type", "bridge");
     await ip("del", "br1");
     await node.isUnready(CANNOT, "Look at the API server");
     await sleep(AWAY_SECONDS * 1000);
     await isAlive();
     expect(node.logged("error", CANNOT).length).toBeLessThanOrEqual(KINDS_OF_SILENCE);
-    await bed.controlPlane.restartApiServer();
+    await harness.controlPlane.restartApiServer();
     await isOver("br2");
   });
 
@@ -136,12 +136,12 @@ describe("the bridge marker while something is wrong", () => {
     const { pid } = node.marker;
     const reported = async () => (await admin.get(NODE_MACS as Resource<NodeMACs>, { name: node.name })).bridges;
     await eventually("the report of br1", async () => (await reported())?.length === 1);
-    await bed.controlPlane.saveEtcd();
+    await harness.controlPlane.saveEtcd();
     await ip("add", "br2", "type", "bridge");
     await node.publishes("br1", "br2");
     await eventually("the report of br2", async () => (await reported())?.length === 2);
     for (let write = 0; write < lostWrites; write++) await node.setCapacity({ "example.com/lost": String(write) });
-    await bed.controlPlane.restoreEtcd();
+    await harness.controlPlane.restoreEtcd();
     await node.publishes("br1", "br2");
     await eventually("the report of br2 again", async () => (await reported())?.length === 2);
     // Without lost writes it depends on who writes first whether anything older is ever seen.
@@ -153,7 +153,7 @@ describe("the bridge marker while something is wrong", () => {
   });
 
   it("is to be restarted while the list of links is never complete", async () => {
-    const { command, say } = await scriptedMonitor(bed.controlPlane.directory);
+    const { command, say } = await scriptedMonitor(harness.controlPlane.directory);
     await say("!beat 100", seenLink(2, "br1", "bridge", ""));
     await restart({ LINK_MONITOR: command, MAX_UNSYNCED_SECONDS: "2" });
     await node.isUnready("its list of links is not complete");
@@ -173,10 +173,10 @@ describe("the bridge marker while something is wrong", () => {
     };
     await isTold();
     await isAlive();
-    bed.controlPlane.pauseApiServer();
+    harness.controlPlane.pauseApiServer();
     await node.isDead("the API server does not answer");
     expect((await node.probe("readyz")).status).toBe(200);
-    bed.controlPlane.resumeApiServer();
+    harness.controlPlane.resumeApiServer();
     await isTold();
     await node.isAlive();
   });
@@ -201,11 +201,11 @@ describe("the bridge marker while something is wrong", () => {
     }
     for (const [change, bridges] of changes) {
       await node.isReady();
-      await bed.controlPlane.killApiServer();
+      await harness.controlPlane.killApiServer();
       await ip(...change);
       await node.isUnready(CANNOT);
       await node.kill();
-      await bed.controlPlane.restartApiServer();
+      await harness.controlPlane.restartApiServer();
       await node.start();
       await node.publishes(...bridges);
       await node.isReady();

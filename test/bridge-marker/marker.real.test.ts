@@ -6,29 +6,29 @@ import { isInvalid } from "../../src/kube/client/api-error.ts";
 import { RESOURCES } from "../../src/kube/client/resource.ts";
 import { share } from "../support/share.ts";
 import { linkName } from "./link-names.ts";
-import { key, type MarkedNode, MarkerBed, WITHIN } from "./marker-bed.ts";
+import { key, type MarkedNode, MarkerHarness, WITHIN } from "./marker-harness.ts";
 
 const GENERATED_NAMES = share(200);
 
 describe("the bridge marker on a real kernel and a real API server", () => {
-  let bed: MarkerBed;
+  let harness: MarkerHarness;
   let node: MarkedNode;
 
   beforeAll(async () => {
-    bed = await MarkerBed.start();
+    harness = await MarkerHarness.start();
   });
   afterAll(async () => {
-    await bed?.[Symbol.asyncDispose]();
+    await harness?.[Symbol.asyncDispose]();
   });
 
   beforeEach(async () => {
-    await bed.config.create({ linuxBridge: {} });
-    node = await bed.node({ env: { LINK_MONITOR_HEARTBEAT_SECONDS: "1" } });
+    await harness.config.create({ linuxBridge: {} });
+    node = await harness.node({ env: { LINK_MONITOR_HEARTBEAT_SECONDS: "1" } });
     await node.publishes("br1");
   });
   afterEach(async () => {
     await node[Symbol.asyncDispose]();
-    await bed.config.remove();
+    await harness.config.remove();
   });
 
   const add = (...names: readonly string[]) =>
@@ -60,13 +60,13 @@ describe("the bridge marker on a real kernel and a real API server", () => {
 
   it("takes for publishable exactly the names that the API server lets a pod ask for", async () => {
     const account = { namespace: "default", name: "asking" };
-    await bed.admin.create(RESOURCES.serviceAccounts, { metadata: account });
+    await harness.admin.create(RESOURCES.serviceAccounts, { metadata: account });
     const names = [...new Set(fc.sample(linkName, GENERATED_NAMES))];
     const isTaken = async (name: string): Promise<boolean> => {
       const resources = { limits: { [key(name)]: "1" } };
       const spec = { serviceAccountName: account.name, containers: [{ name: "main", image: "any", resources }] };
       const pod = { metadata: account, spec };
-      return bed.admin.create(RESOURCES.pods, pod, { dryRun: true }).then(
+      return harness.admin.create(RESOURCES.pods, pod, { dryRun: true }).then(
         () => true,
         (error) => {
           if (isInvalid(error)) return false;
@@ -142,34 +142,34 @@ describe("the bridge marker on a real kernel and a real API server", () => {
   });
 
   it("removes its keys when the component was taken out of the configuration", async () => {
-    await bed.config.setSpec({ linuxBridge: null });
+    await harness.config.setSpec({ linuxBridge: null });
     expect(await node.marker.stop()).toBe(0);
     await node.publishes();
   });
 
   it("removes its keys when the configuration is being deleted, and when it is gone", async () => {
-    await bed.config.beginDeletion();
+    await harness.config.beginDeletion();
     await node.marker.stop();
     await node.publishes();
     await node.kill();
     await node.start();
     await node.publishes("br1");
-    await bed.config.remove();
+    await harness.config.remove();
     await node.marker.stop();
     await node.publishes();
   });
 
   it("keeps the keys when the API server can't be asked", async () => {
-    await bed.controlPlane.killApiServer();
+    await harness.controlPlane.killApiServer();
     await node.marker.stop();
     expect(node.marker.log).toContain("the NetworkAddonsConfig could not be read");
-    await bed.controlPlane.restartApiServer();
+    await harness.controlPlane.restartApiServer();
     await node.publishes("br1");
   });
 
   it("fits in a small pod, with the credentials of a service account", async () => {
     await node.kill();
-    await node.start({ account: await bed.account() });
+    await node.start({ account: await harness.account() });
     await node.isReady();
     const status = readFileSync(`/proc/${node.marker.pid}/status`, "utf8");
     const [resident, anonymous] = [/VmRSS:\s+(\d+)/, /RssAnon:\s+(\d+)/].map((field) =>

@@ -5,7 +5,7 @@ import { isNotFound } from "../../src/kube/client/api-error.ts";
 import { RESOURCES, type Resource } from "../../src/kube/client/resource.ts";
 import { type ScriptedMonitor, scriptedMonitor, seenLink } from "../links/scripted-monitor.ts";
 import { eventually } from "../support/eventually.ts";
-import { type MarkedNode, MarkerBed } from "./marker-bed.ts";
+import { type MarkedNode, MarkerHarness } from "./marker-harness.ts";
 
 const REPORTS = NODE_MACS as Resource<NodeMACs>;
 const COLLECTOR = ["--controllers=garbage-collector-controller"];
@@ -14,27 +14,27 @@ const COLLECTED = { limitMs: 120_000 };
 const ADDRESS = { mac: "52:54:00:00:00:01", interface: "eno1" };
 
 describe("a node that is deleted and registered anew under its name", { timeout: 180_000 }, () => {
-  let bed: MarkerBed;
+  let harness: MarkerHarness;
   let node: MarkedNode;
   let monitor: ScriptedMonitor;
 
   beforeAll(async () => {
-    bed = await MarkerBed.start({ controllerManager: true, controllerManagerArguments: COLLECTOR });
-    await bed.config.create({ linuxBridge: {} });
-    monitor = await scriptedMonitor(bed.controlPlane.directory);
+    harness = await MarkerHarness.start({ controllerManager: true, controllerManagerArguments: COLLECTOR });
+    await harness.config.create({ linuxBridge: {} });
+    monitor = await scriptedMonitor(harness.controlPlane.directory);
     await monitor.say("!beat 100", seenLink(2, ADDRESS.interface, "", ADDRESS.mac), { event: "synced" });
-    node = await bed.node({ env: { LINK_MONITOR: monitor.command } });
+    node = await harness.node({ env: { LINK_MONITOR: monitor.command } });
   });
   afterAll(async () => {
     await node?.[Symbol.asyncDispose]();
-    await bed?.[Symbol.asyncDispose]();
+    await harness?.[Symbol.asyncDispose]();
   });
 
-  const report = () => bed.admin.get(REPORTS, { name: node.name });
+  const report = () => harness.admin.get(REPORTS, { name: node.name });
 
   /** UID of the node that is there, once the report is that node's. */
   async function reported(): Promise<string> {
-    const { metadata } = await bed.admin.get(RESOURCES.nodes, { name: node.name });
+    const { metadata } = await harness.admin.get(RESOURCES.nodes, { name: node.name });
     const found = await eventually("the report of the node", async () => {
       const { metadata: own, addresses } = await report();
       return own.ownerReferences?.some(({ uid }) => uid === metadata.uid) && { owners: own.ownerReferences, addresses };

@@ -7,7 +7,7 @@ import { eventually } from "../support/eventually.ts";
 import { Random } from "../support/random.ts";
 import { shareOf } from "../support/share.ts";
 import { CHROMIUM, show, takePicture } from "./chromium.ts";
-import { PageBed } from "./page-bed.ts";
+import { PageHarness } from "./page-harness.ts";
 
 const STEPS = 40;
 const SEEDS = shareOf([1, 2]);
@@ -22,19 +22,19 @@ interface Party {
 }
 
 describe.skipIf(CHROMIUM === undefined)("the page in a browser, after a random history", () => {
-  let bed: PageBed;
+  let harness: PageHarness;
   let token: string;
   beforeAll(async () => {
-    bed = await PageBed.start();
-    token = await bed.reader("viewer");
+    harness = await PageHarness.start();
+    token = await harness.reader("viewer");
   });
   afterAll(async () => {
-    await bed?.[Symbol.asyncDispose]();
+    await harness?.[Symbol.asyncDispose]();
   });
 
   async function told<T>(page: Page, path: string): Promise<readonly T[]> {
     const headers = { authorization: `Bearer ${token}` };
-    const answer = await page.request.get(`${bed.url}api/v1/${path}`, { headers });
+    const answer = await page.request.get(`${harness.url}api/v1/${path}`, { headers });
     return ((await answer.json()) as ListView<T>).items;
   }
 
@@ -66,7 +66,7 @@ describe.skipIf(CHROMIUM === undefined)("the page in a browser, after a random h
 
   async function play(seed: number): Promise<void> {
     const namespace = `lab-${seed}`;
-    await bed.pool.admin.create(RESOURCES.namespaces, { metadata: { name: namespace } });
+    await harness.pool.admin.create(RESOURCES.namespaces, { metadata: { name: namespace } });
     const random = new Random(seed);
     const [machines, guests]: [string[], string[]] = [[], []];
     const taken = (names: string[]): string => names.splice(random.below(names.length), 1)[0] ?? "";
@@ -79,22 +79,22 @@ describe.skipIf(CHROMIUM === undefined)("the page in a browser, after a random h
       });
       if (what === "create") {
         const own = random.chance(0.3) ? { macAddress: `02:aa:00:00:0${seed}:${(16 + step).toString(16)}` } : {};
-        await bed.createMachine(`vm-${step}`, [{ name: "a", ...own }, { name: "b" }], namespace);
+        await harness.createMachine(`vm-${step}`, [{ name: "a", ...own }, { name: "b" }], namespace);
         machines.push(`vm-${step}`);
       } else if (what === "delete") {
-        await bed.pool.admin.delete(KINDS.virtualMachines, { name: taken(machines), namespace });
+        await harness.pool.admin.delete(KINDS.virtualMachines, { name: taken(machines), namespace });
       } else if (what === "run") {
-        await bed.runGuest(`guest-${step}`, `02:bb:00:00:00:0${random.below(2)}`, namespace);
+        await harness.runGuest(`guest-${step}`, `02:bb:00:00:00:0${random.below(2)}`, namespace);
         guests.push(`guest-${step}`);
       } else {
-        await bed.stopGuest(taken(guests), namespace);
+        await harness.stopGuest(taken(guests), namespace);
       }
     }
   }
 
   it.each(SEEDS)("lists the addresses and collisions that REST lists: seed %i", async (seed) => {
     await play(seed);
-    await using opened = await bed.openAs(token, "#/addresses", TALL);
+    await using opened = await harness.openAs(token, "#/addresses", TALL);
     const { page } = opened;
     await eventually("the page has the rows of REST", async () => {
       const rows = (await told<ClaimView>(page, "claims?limit=5000")).map(rowOf);

@@ -46,19 +46,19 @@ const LOOKS = [
 ] as const;
 
 describe.skipIf(CHROMIUM === undefined)("the page in a browser, with 100,000 claims", () => {
-  let bed: InspectionFixture;
+  let harness: InspectionFixture;
   let server: InspectionServer;
   let browser: Browser;
   beforeAll(async () => {
-    bed = await InspectionFixture.start(manyClaims(MACS));
-    refuseMany(bed.denials, MACS);
-    server = await InspectionServer.start(bed);
+    harness = await InspectionFixture.start(manyClaims(MACS));
+    refuseMany(harness.denials, MACS);
+    server = await InspectionServer.start(harness);
     browser = await launchChromium();
   });
   afterAll(async () => {
     await browser?.close();
     await server?.[Symbol.asyncDispose]();
-    await bed?.[Symbol.asyncDispose]();
+    await harness?.[Symbol.asyncDispose]();
   });
 
   const open = (fragment: string, options: BrowserContextOptions = {}): Promise<WatchedPage> => {
@@ -125,10 +125,10 @@ describe.skipIf(CHROMIUM === undefined)("the page in a browser, with 100,000 cla
     await total(page, "100,000 addresses");
     const between = MACS.findIndex((mac, at) => (MACS[at + 1] ?? 0) - mac > 1);
     const mac = ((MACS[between] ?? FIRST) + 1) as Mac;
-    await bed.objects.tell("ADDED", "macclaims", claimOf(mac, [owner("tenant-7", "late")]));
+    await harness.objects.tell("ADDED", "macclaims", claimOf(mac, [owner("tenant-7", "late")]));
     await total(page, "100,001 addresses");
     await page.getByRole("link", { name: "tenant-7/late" }).waitFor();
-    await bed.objects.tell("DELETED", "macclaims", claimOf(mac, []));
+    await harness.objects.tell("DELETED", "macclaims", claimOf(mac, []));
     await total(page, "100,000 addresses");
   });
 

@@ -71,15 +71,15 @@ describe.skipIf(CHROMIUM === undefined)("networks in a browser", () => {
     { nodes: 50, networks: 60, told: "on 20 of 50 nodes" },
     { nodes: 1_000, networks: 500, told: "on 400 of 1,000 nodes" },
   ])("of $nodes nodes", ({ nodes, networks, told }) => {
-    let bed: InspectionFixture;
+    let harness: InspectionFixture;
     let server: InspectionServer;
     beforeAll(async () => {
-      bed = await InspectionFixture.start(clusterOf(nodes, networks));
-      server = await InspectionServer.start(bed);
+      harness = await InspectionFixture.start(clusterOf(nodes, networks));
+      server = await InspectionServer.start(harness);
     });
     afterAll(async () => {
       await server?.[Symbol.asyncDispose]();
-      await bed?.[Symbol.asyncDispose]();
+      await harness?.[Symbol.asyncDispose]();
     });
 
     const open = (options: BrowserContextOptions = {}) =>
@@ -175,7 +175,7 @@ describe.skipIf(CHROMIUM === undefined)("networks in a browser", () => {
       const before = (await cellsOf(page, "tenant-1/vlan101"))[column];
       expect(before).toMatch(/^0/);
       const late = guestOf("tenant-1", "late", ["vlan101"], nodeName(0));
-      await bed.objects.tell("ADDED", "virtualmachineinstances", late);
+      await harness.objects.tell("ADDED", "virtualmachineinstances", late);
       await expect
         .poll(async () => (await cellsOf(page, "tenant-1/vlan101"))[column], { timeout: 10_000 })
         .toMatch(/^1/);
@@ -184,8 +184,8 @@ describe.skipIf(CHROMIUM === undefined)("networks in a browser", () => {
   });
 
   it("come in steps, as many as the reader asks for", async () => {
-    await using bed = await InspectionFixture.start(clusterOf(3, 70));
-    await using server = await InspectionServer.start(bed);
+    await using harness = await InspectionFixture.start(clusterOf(3, 70));
+    await using server = await InspectionServer.start(harness);
     await using opened = await openPage(browser, `http://127.0.0.1:${server.port}/#/networks`, {
       extraHTTPHeaders: { authorization: "Bearer viewer" },
     });

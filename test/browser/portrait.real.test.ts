@@ -72,7 +72,7 @@ async function startPortrait(): Promise<InspectionFixture> {
       maxAddressesPerNamespace: OF_LAB,
     },
   };
-  const bed = await InspectionFixture.start({
+  const harness = await InspectionFixture.start({
     clock,
     pools,
     namespaces: {
@@ -89,17 +89,18 @@ async function startPortrait(): Promise<InspectionFixture> {
   for (let at = 0; at < CAME; at++) {
     clock.earlierMs = DAYS * DAY_MS * (1 - (at + 1) / CAME);
     const [come, go] = [coming[at] as Machine, went[at]];
-    await bed.objects.tell("ADDED", "macclaims", claimed(come));
-    if (go !== undefined) await bed.objects.tell("DELETED", "macclaims", claimed(go));
-    if (go !== undefined) await bed.objects.tell("DELETED", "virtualmachines", vmOf(go.namespace, go.name, [go.mac]));
+    await harness.objects.tell("ADDED", "macclaims", claimed(come));
+    if (go !== undefined) await harness.objects.tell("DELETED", "macclaims", claimed(go));
+    if (go !== undefined)
+      await harness.objects.tell("DELETED", "virtualmachines", vmOf(go.namespace, go.name, [go.mac]));
   }
   for (const [name, spec] of Object.entries(pools)) {
     const status = { conditions: [{ type: "Adopted", status: "True" }] };
-    await bed.objects.tell("MODIFIED", "macpools", { metadata: { name, uid: name }, spec, status } as KubeObject);
+    await harness.objects.tell("MODIFIED", "macpools", { metadata: { name, uid: name }, spec, status } as KubeObject);
   }
-  refuse(bed.denials, clock, running[1] as Machine, labs[0] as Machine);
+  refuse(harness.denials, clock, running[1] as Machine, labs[0] as Machine);
   clock.earlierMs = 0;
-  return bed;
+  return harness;
 }
 
 function refuse(log: DenialLog, clock: EarlierClock, holder: Machine, lab: Machine): void {
@@ -134,18 +135,18 @@ const rangeOf = (start: number, size: number) => ({
 
 /** The pictures of the README are `portrait-overview` and `portrait-map` of this. */
 describe.skipIf(CHROMIUM === undefined)("the page in a browser, after a week", () => {
-  let bed: InspectionFixture;
+  let harness: InspectionFixture;
   let server: InspectionServer;
   let browser: Browser;
   beforeAll(async () => {
-    bed = await startPortrait();
-    server = await InspectionServer.start(bed);
+    harness = await startPortrait();
+    server = await InspectionServer.start(harness);
     browser = await launchChromium();
   });
   afterAll(async () => {
     await browser?.close();
     await server?.[Symbol.asyncDispose]();
-    await bed?.[Symbol.asyncDispose]();
+    await harness?.[Symbol.asyncDispose]();
   });
 
   const open = (fragment: string, colorScheme: "light" | "dark" = "light") =>

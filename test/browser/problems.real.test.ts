@@ -63,12 +63,12 @@ const LOOKS = [
 ] as const;
 
 describe.skipIf(CHROMIUM === undefined)("problems in a browser", () => {
-  let bed: InspectionFixture;
+  let harness: InspectionFixture;
   let server: InspectionServer;
   let browser: Browser;
   beforeAll(async () => {
-    bed = await startCluster();
-    server = await InspectionServer.start(bed);
+    harness = await startCluster();
+    server = await InspectionServer.start(harness);
     browser = await launchChromium();
     const counts = { capacity: SIZE, used: SIZE, free: 0, pending: 0, quarantined: 0, hostAddresses: 0 };
     const isFull = full("tenant-b", counts as Parameters<typeof full>[1], undefined);
@@ -80,12 +80,12 @@ describe.skipIf(CHROMIUM === undefined)("problems in a browser", () => {
   afterAll(async () => {
     await browser?.close();
     await server?.[Symbol.asyncDispose]();
-    await bed?.[Symbol.asyncDispose]();
+    await harness?.[Symbol.asyncDispose]();
   });
 
   function refuse(namespace: string, name: string, refusal: Refusal, dryRun = false): void {
     const request = { namespace, name, operation: "CREATE", dryRun, object: {}, oldObject: null };
-    bed.denials.add("VirtualMachine", request as unknown as Parameters<typeof bed.denials.add>[1], refusal);
+    harness.denials.add("VirtualMachine", request as unknown as Parameters<typeof harness.denials.add>[1], refusal);
   }
 
   const open = (fragment: string, options: BrowserContextOptions = {}) =>

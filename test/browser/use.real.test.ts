@@ -2,7 +2,7 @@ import { readFile } from "node:fs/promises";
 import type { Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { CHROMIUM, seriousFaults, show, takePicture } from "./chromium.ts";
-import { PageBed, RANGE } from "./page-bed.ts";
+import { PageHarness, RANGE } from "./page-harness.ts";
 
 const CHOOSE_TWO_AT_ONCE = `["Bound", "automatic"].forEach((value, index) =>
   Object.assign(document.querySelectorAll(".filters select")[index], { value })
@@ -11,22 +11,22 @@ const MARKUP = '<img src="x" onerror="document.title=1">';
 const RELEASED = "02:5d:1c:00:00:a3";
 
 describe.skipIf(CHROMIUM === undefined)("the page in a browser, in use", () => {
-  let bed: PageBed;
+  let harness: PageHarness;
   let token: string;
   beforeAll(async () => {
-    bed = await PageBed.start();
-    token = await bed.reader("viewer");
-    await bed.fill();
+    harness = await PageHarness.start();
+    token = await harness.reader("viewer");
+    await harness.fill();
   });
   afterAll(async () => {
-    await bed?.[Symbol.asyncDispose]();
+    await harness?.[Symbol.asyncDispose]();
   });
 
   const rows = (page: Page) => page.getByRole("region", { name: "Addresses" }).locator("tbody tr:not(.gap)");
   const focusedText = (page: Page) => page.evaluate("document.activeElement.textContent.trim()");
 
   it("finds addresses by VM, by a part of the address and by namespace, as one types", async () => {
-    await using opened = await bed.openAs(token);
+    await using opened = await harness.openAs(token);
     const { page } = opened;
     const search = page.getByRole("searchbox", { name: "Search a MAC, VM, pod or namespace" });
     await search.pressSequentially("web-3");
@@ -43,7 +43,7 @@ describe.skipIf(CHROMIUM === undefined)("the page in a browser, in use", () => {
   });
 
   it("filters addresses by pool, namespace and network, under a permalink", async () => {
-    await using opened = await bed.openAs(token, "#/addresses");
+    await using opened = await harness.openAs(token, "#/addresses");
     const { page } = opened;
     await expect.poll(() => rows(page).count()).toBeGreaterThan(10);
     const all = await rows(page).count();
@@ -80,7 +80,7 @@ describe.skipIf(CHROMIUM === undefined)("the page in a browser, in use", () => {
   });
 
   it("leads from a pool to its addresses outside the ranges, as many as it says", async () => {
-    await using opened = await bed.openAs(token);
+    await using opened = await harness.openAs(token);
     const { page } = opened;
     await page.getByRole("heading", { name: "default" }).click();
     await page.getByRole("link", { name: "1 address", exact: true }).click();
@@ -91,7 +91,7 @@ describe.skipIf(CHROMIUM === undefined)("the page in a browser, in use", () => {
 
   it("shows an address with its owner and history under a permalink, and copies both", async () => {
     const options = { permissions: ["clipboard-read", "clipboard-write"] };
-    await using opened = await bed.openAs(token, "#/address/02:00:00:00:00:01", options);
+    await using opened = await harness.openAs(token, "#/address/02:00:00:00:00:01", options);
     const { page } = opened;
     const panel = page.getByRole("complementary", { name: "Address 02:00:00:00:00:01" });
     await panel.getByRole("link", { name: "default/legacy" }).waitFor();
@@ -106,7 +106,7 @@ describe.skipIf(CHROMIUM === undefined)("the page in a browser, in use", () => {
   });
 
   it("needs no mouse", async () => {
-    await using opened = await bed.openAs(token);
+    await using opened = await harness.openAs(token);
     const { page } = opened;
     await page.getByText("Live").waitFor();
     await page.keyboard.press("/");
@@ -125,7 +125,7 @@ describe.skipIf(CHROMIUM === undefined)("the page in a browser, in use", () => {
   });
 
   it("closes an address by Escape from the moment it is there", async () => {
-    await using opened = await bed.openAs(token, "#/overview");
+    await using opened = await harness.openAs(token, "#/overview");
     const { page } = opened;
     await page.getByText("Live").waitFor();
     // As the earliest press of a key: the element is in the document, nothing has been painted yet.
@@ -140,7 +140,7 @@ describe.skipIf(CHROMIUM === undefined)("the page in a browser, in use", () => {
   });
 
   it("zooms into the map down to one address and out again, by keys and by mouse", async () => {
-    await using opened = await bed.openAs(token, "#/map/default");
+    await using opened = await harness.openAs(token, "#/map/default");
     const { page } = opened;
     const map = page.getByRole("application");
     await page.getByText("16,777,216 addresses").waitFor();
@@ -179,9 +179,9 @@ describe.skipIf(CHROMIUM === undefined)("the page in a browser, in use", () => {
       uplink: "eno2",
       lastSeen: new Date().toISOString().replace(/\.\d+/, ""),
     };
-    await bed.reportNode(`node-${scheme}`, [own, RELEASED], [], [station]);
+    await harness.reportNode(`node-${scheme}`, [own, RELEASED], [], [station]);
     const part = "?from=02%3A5d%3A1c%3A00%3A00%3A00&to=02%3A5d%3A1c%3A00%3A00%3Aff";
-    await using opened = await bed.openAs(token, `#/map/default${part}`, { colorScheme: scheme });
+    await using opened = await harness.openAs(token, `#/map/default${part}`, { colorScheme: scheme });
     const { page } = opened;
     await page.getByText("one a cell").waitFor();
     await page.getByText("The map as a table").click();
@@ -210,10 +210,10 @@ describe.skipIf(CHROMIUM === undefined)("the page in a browser, in use", () => {
     async (scheme) => {
       const mac = scheme === "light" ? "52:54:00:00:00:c1" : "52:54:00:00:00:c2";
       const node = `host-${scheme}`;
-      await bed.createMachine(`on-${node}`, [{ name: "net1", macAddress: mac }]);
-      await bed.reportNode(node, [mac]);
+      await harness.createMachine(`on-${node}`, [{ name: "net1", macAddress: mac }]);
+      await harness.reportNode(node, [mac]);
       const also = `${mac} is also the address of interface eno0 of node ${node}.`;
-      await using opened = await bed.openAs(token, "#/overview", { colorScheme: scheme });
+      await using opened = await harness.openAs(token, "#/overview", { colorScheme: scheme });
       const { page } = opened;
       await page.getByText("HOST_CONFLICT").first().waitFor();
       await page.getByText(also).first().waitFor();
@@ -234,7 +234,7 @@ describe.skipIf(CHROMIUM === undefined)("the page in a browser, in use", () => {
   );
 
   it("says whether an address would be accepted, and why not", async () => {
-    await using opened = await bed.openAs(token, "#/check");
+    await using opened = await harness.openAs(token, "#/check");
     const { page } = opened;
     const check = async (mac: string): Promise<void> => {
       await page.getByLabel("MAC address").fill(mac);
@@ -250,7 +250,7 @@ describe.skipIf(CHROMIUM === undefined)("the page in a browser, in use", () => {
   });
 
   it("saves everything that matches as CSV and as JSON", async () => {
-    await using opened = await bed.openAs(token, "#/addresses?search=web");
+    await using opened = await harness.openAs(token, "#/addresses?search=web");
     const { page } = opened;
     const save = async (button: string): Promise<string> => {
       const [download] = await Promise.all([
@@ -266,7 +266,7 @@ describe.skipIf(CHROMIUM === undefined)("the page in a browser, in use", () => {
   });
 
   it("prints in ink that paper needs, without its controls", async () => {
-    await using opened = await bed.openAs(token, "#/addresses", { colorScheme: "dark" });
+    await using opened = await harness.openAs(token, "#/addresses", { colorScheme: "dark" });
     const { page } = opened;
     await expect.poll(() => rows(page).count()).toBe(14);
     await page.emulateMedia({ media: "print" });
@@ -278,8 +278,8 @@ describe.skipIf(CHROMIUM === undefined)("the page in a browser, in use", () => {
   });
 
   it("shows text of tenants as text, whatever is in it", async () => {
-    await bed.refuse(`sly`, MARKUP);
-    await using opened = await bed.openAs(token, "#/refusals");
+    await harness.refuse(`sly`, MARKUP);
+    await using opened = await harness.openAs(token, "#/refusals");
     const { page } = opened;
     await page.getByText("<img src=").first().waitFor();
     expect(await page.locator("main img").count()).toBe(0);
@@ -293,7 +293,7 @@ describe.skipIf(CHROMIUM === undefined)("the page in a browser, in use", () => {
   });
 
   it("makes no markup of text even where a script tries to", async () => {
-    await using opened = await bed.openAs(token);
+    await using opened = await harness.openAs(token);
     const tried = `try { document.body.innerHTML = ${JSON.stringify(MARKUP)}; "made" } catch (error) { error.name }`;
     expect(await opened.page.evaluate(tried)).toBe("TypeError");
   });

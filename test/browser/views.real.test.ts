@@ -1,14 +1,14 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { shareOf } from "../support/share.ts";
 import { CHROMIUM, overflow, seriousFaults, show, takePicture, type WatchedPage } from "./chromium.ts";
-import { PageBed } from "./page-bed.ts";
+import { PageHarness } from "./page-harness.ts";
 
 const GREEDY = "02:00:00:00:00:01";
 const TWIN = "02:5d:1c:00:00:b7";
 
 /**
- * Each view, and what a reader finds there: before anything is in use (the bed's own probe was refused, as a dry run), and
- * with what `PageBed.fill` creates, two colliding VMs and one that came late.
+ * Each view, and what a reader finds there: before anything is in use (the harness's own probe was refused, as a dry run), and
+ * with what `PageHarness.fill` creates, two colliding VMs and one that came late.
  */
 const VIEWS: readonly View[] = [
   { fragment: "#/overview", title: "Overview", empty: "No problem is known.", filled: "default/greedy" },
@@ -65,14 +65,14 @@ const LOOKS = [
 ] as const;
 
 describe.skipIf(CHROMIUM === undefined)("the page in a browser", () => {
-  let bed: PageBed;
+  let harness: PageHarness;
   let token: string;
   beforeAll(async () => {
-    bed = await PageBed.start();
-    token = await bed.reader("viewer");
+    harness = await PageHarness.start();
+    token = await harness.reader("viewer");
   });
   afterAll(async () => {
-    await bed?.[Symbol.asyncDispose]();
+    await harness?.[Symbol.asyncDispose]();
   });
 
   const sees = async ({ page }: WatchedPage, text: string): Promise<void> => {
@@ -96,42 +96,42 @@ describe.skipIf(CHROMIUM === undefined)("the page in a browser", () => {
   it.each(shareOf([phone, light]))(
     "teaches what each view shows while nothing is in use: $look",
     async ({ look, options }) => {
-      await using opened = await bed.openAs(token, "#/overview", options);
+      await using opened = await harness.openAs(token, "#/overview", options);
       await visit(opened, "empty", look);
     },
   );
 
   describe("with twelve addresses in use", () => {
-    beforeAll(() => bed.fill());
+    beforeAll(() => harness.fill());
 
     it("shows what is created, refused and shared while it is open, without a reload", async () => {
-      await using opened = await bed.openAs(token, "#/refusals");
+      await using opened = await harness.openAs(token, "#/refusals");
       const { page } = opened;
       await page.evaluate("window.isTheSame = true");
       await sees(opened, "Live");
-      await bed.refuse("too-late", GREEDY);
+      await harness.refuse("too-late", GREEDY);
       await sees(opened, "default/too-late");
       await show(page, "#/collisions");
       await sees(opened, "Nothing collides.");
-      await bed.collide(TWIN);
+      await harness.collide(TWIN);
       await page.getByRole("main").getByText(TWIN).first().waitFor();
       await sees(opened, "default/twin-b");
       await show(page, "#/addresses");
       await sees(opened, "14 addresses");
-      await bed.createMachine("late", [{ name: "net1" }]);
+      await harness.createMachine("late", [{ name: "net1" }]);
       await sees(opened, "15 addresses");
       expect(await page.evaluate("window.isTheSame")).toBe(true);
     });
 
     it.each(shareOf(LOOKS))("shows in each view what is asked of it: $look", async ({ look, options }) => {
-      await using opened = await bed.openAs(token, "#/overview", options);
+      await using opened = await harness.openAs(token, "#/overview", options);
       await visit(opened, "filled", look);
     });
 
     it("takes a collision away when it is over", async () => {
-      await using opened = await bed.openAs(token, "#/collisions");
+      await using opened = await harness.openAs(token, "#/collisions");
       await sees(opened, "default/twin-b");
-      await bed.separate();
+      await harness.separate();
       await sees(opened, "Nothing collides.");
     });
   });

@@ -15,20 +15,20 @@ import { bridgeOf, nadOf } from "../mac-pool/inspection/networks.ts";
 import { POOL_NAMESPACE } from "../mac-pool/pool-fixture.ts";
 import { eventually } from "../support/eventually.ts";
 import { CHROMIUM, overflow, seriousFaults, show, takePicture, type WatchedPage } from "./chromium.ts";
-import { PageBed } from "./page-bed.ts";
+import { PageHarness } from "./page-harness.ts";
 
 const PROXY = `api/v1/namespaces/${POOL_NAMESPACE}/services/https:${MAC_POOL_SERVICE}:${MAC_POOL_INSPECTION_PORT_NAME}/proxy/`;
 describe.skipIf(CHROMIUM === undefined)("the page in a browser, for those who come in", () => {
-  let bed: PageBed;
+  let harness: PageHarness;
   const children: ChildProcess[] = [];
   beforeAll(async () => {
-    bed = await PageBed.start();
-    await bed.fill();
-    await exposeInspection(bed.pool, "one");
+    harness = await PageHarness.start();
+    await harness.fill();
+    await exposeInspection(harness.pool, "one");
   });
   afterAll(async () => {
     for (const child of children) child.kill("SIGKILL");
-    await bed?.[Symbol.asyncDispose]();
+    await harness?.[Symbol.asyncDispose]();
   });
 
   /** Starts a program and resolves with the first address that it prints. */
@@ -50,20 +50,20 @@ describe.skipIf(CHROMIUM === undefined)("the page in a browser, for those who co
     await show(page, "#/addresses?search=legacy");
     await page.getByRole("link", { name: "default/legacy" }).waitFor();
     await show(page, "#/refusals");
-    await bed.refuse(refused, "02:00:00:00:00:01");
+    await harness.refuse(refused, "02:00:00:00:00:01");
     await page.getByText(`default/${refused}`).waitFor();
     expect(faults).toEqual([]);
   }
 
   it("shows nothing without a token, says how to get in, and forgets the token with a reload", async () => {
-    await using opened = await bed.open();
+    await using opened = await harness.open();
     const { page } = opened;
     await page.getByText("kubectl macpool ui").waitFor();
     await takePicture(page, "sign-in");
     await page.getByLabel("Bearer token").fill("wrong");
     await page.getByRole("button", { name: "Sign in" }).click();
     await page.getByText("The pool does not accept this token.").waitFor();
-    await page.getByLabel("Bearer token").fill(await bed.reader("comer"));
+    await page.getByLabel("Bearer token").fill(await harness.reader("comer"));
     await page.getByRole("button", { name: "Sign in" }).click();
     await page.getByText("16,777,216 used").waitFor();
     expect(await page.evaluate("localStorage.length + sessionStorage.length + document.cookie.length")).toBe(0);
@@ -77,7 +77,7 @@ describe.skipIf(CHROMIUM === undefined)("the page in a browser, for those who co
     { look: "dark", options: { colorScheme: "dark" } },
     { look: "phone", options: { viewport: { width: 360, height: 740 } } },
   ] as const)("asks for a token in a form that everybody can use: $look", async ({ look, options }) => {
-    await using opened = await bed.open(options);
+    await using opened = await harness.open(options);
     const { page } = opened;
     await page.getByLabel("Bearer token").fill("wrong");
     await page.getByRole("button", { name: "Sign in" }).click();
@@ -88,10 +88,10 @@ describe.skipIf(CHROMIUM === undefined)("the page in a browser, for those who co
   });
 
   it("lets a reader with rights in one namespace name it, and shows what is in it", async () => {
-    await bed.pool.admin.create(RESOURCES.namespaces, { metadata: { name: "tenant" } });
-    await bed.createMachine("mine", [{ name: "net1" }], "tenant");
-    const token = await bed.reader("tenant-reader", "tenant");
-    await using opened = await bed.openAs(token, "#/addresses");
+    await harness.pool.admin.create(RESOURCES.namespaces, { metadata: { name: "tenant" } });
+    await harness.createMachine("mine", [{ name: "net1" }], "tenant");
+    const token = await harness.reader("tenant-reader", "tenant");
+    await using opened = await harness.openAs(token, "#/addresses");
     const { page } = opened;
     await page.getByText("You may not read namespace default.").waitFor();
     expect(await page.locator(".notice").count()).toBe(1);
@@ -120,16 +120,16 @@ describe.skipIf(CHROMIUM === undefined)("the page in a browser, for those who co
     { look: "light", options: { viewport: { width: 1280, height: 900 } } },
     { look: "phone-dark", options: { viewport: { width: 390, height: 780 }, colorScheme: "dark" } },
   ] as const)("starts in the namespace of the kubeconfig where rights end there: $look", async ({ look, options }) => {
-    const { controlPlane, admin } = bed.pool;
+    const { controlPlane, admin } = harness.pool;
     const namespace = `own-${look}`;
     await admin.create(RESOURCES.namespaces, { metadata: { name: namespace } });
-    await bed.createMachine("mine", [{ name: "net1" }], namespace);
+    await harness.createMachine("mine", [{ name: "net1" }], namespace);
     const kubeconfig = join(controlPlane.directory, `${namespace}.kubeconfig`);
-    const token = await bed.reader(`${namespace}-reader`, namespace);
-    await letUseProxy(bed.pool, `${namespace}-reader`);
+    const token = await harness.reader(`${namespace}-reader`, namespace);
+    await letUseProxy(harness.pool, `${namespace}-reader`);
     await writeFile(kubeconfig, controlPlane.tokenKubeconfig(token), { mode: 0o600 });
     const ui = [await buildCli(), "ui", "--no-browser", "-n", namespace, "--pool-namespace", POOL_NAMESPACE];
-    await using opened = await bed.open(options, await addressFrom(process.execPath, ui, kubeconfig));
+    await using opened = await harness.open(options, await addressFrom(process.execPath, ui, kubeconfig));
     const { page } = opened;
     await page.getByText(`You see namespace ${namespace}: its addresses`).waitFor();
     await page.getByText("Live").waitFor();
@@ -143,16 +143,16 @@ describe.skipIf(CHROMIUM === undefined)("the page in a browser, for those who co
   });
 
   it("shows a reader with rights in one namespace its networks, their bridges, and no others", async () => {
-    const { admin } = bed.pool;
+    const { admin } = harness.pool;
     await admin.create(RESOURCES.crds, nadCrd as never);
     await admin.create(RESOURCES.namespaces, { metadata: { name: "lab" } });
-    await bed.reportNode("node-a", [], [bridgeOf("br1"), bridgeOf("br2")]);
+    await harness.reportNode("node-a", [], [bridgeOf("br1"), bridgeOf("br2")]);
     const nads = [nadOf("lab", "mine"), nadOf("default", "theirs"), nadOf("default", "beside", { bridge: "br2" })];
     for (const nad of nads) {
       await eventually("the API server knows the kind", () => admin.create(KINDS.networks, nad));
     }
-    const token = await bed.reader("lab-reader", "lab");
-    await using opened = await bed.openAs(token, "#/networks");
+    const token = await harness.reader("lab-reader", "lab");
+    await using opened = await harness.openAs(token, "#/networks");
     const { page } = opened;
     await page.getByText("You may not read namespace default.").waitFor();
     expect(await page.locator(".notice").count()).toBe(1);
@@ -161,26 +161,26 @@ describe.skipIf(CHROMIUM === undefined)("the page in a browser, for those who co
     await page.getByRole("rowheader", { name: "lab/mine" }).waitFor();
     expect(await page.getByRole("rowheader").allInnerTexts()).toEqual(["br1 on the only node", "lab/mine"]);
     await takePicture(page, "namespace-reader-networks");
-    await using all = await bed.openAs(await bed.reader("all-networks"), "#/networks");
+    await using all = await harness.openAs(await harness.reader("all-networks"), "#/networks");
     await all.page.getByRole("rowheader", { name: "default/beside" }).waitFor();
     expect([...opened.faults, ...all.faults]).toEqual([]);
   });
 
   it("works behind the API server's service proxy", async () => {
     const { kubectl } = await ensureBinaries();
-    const proxy = await addressFrom(kubectl, ["proxy", "--port=0"], bed.pool.controlPlane.kubeconfig);
-    const token = await bed.reader("through-proxy");
-    await using opened = await bed.openAs(token, "#/overview", {}, `${proxy}${PROXY}`);
+    const proxy = await addressFrom(kubectl, ["proxy", "--port=0"], harness.pool.controlPlane.kubeconfig);
+    const token = await harness.reader("through-proxy");
+    await using opened = await harness.openAs(token, "#/overview", {}, `${proxy}${PROXY}`);
     await seesAll(opened, "seen-through-proxy");
   });
 
   it("needs no token behind kubectl macpool ui", async () => {
-    const { controlPlane } = bed.pool;
+    const { controlPlane } = harness.pool;
     const kubeconfig = join(controlPlane.directory, "through-ui.kubeconfig");
-    await writeFile(kubeconfig, controlPlane.tokenKubeconfig(await bed.reader("through-ui")), { mode: 0o600 });
+    await writeFile(kubeconfig, controlPlane.tokenKubeconfig(await harness.reader("through-ui")), { mode: 0o600 });
     const ui = [await buildCli(), "ui", "--no-browser", "--pool-namespace", POOL_NAMESPACE];
     const address = await addressFrom(process.execPath, ui, kubeconfig);
-    await using opened = await bed.open({}, address);
+    await using opened = await harness.open({}, address);
     await seesAll(opened, "seen-through-ui");
     // With the rights of this reader, who sees claims only.
     await show(opened.page, "#/owner/VirtualMachine/default/legacy");

@@ -9,7 +9,7 @@ import { KubeClient } from "../../src/kube/client/client.ts";
 import { RESOURCES } from "../../src/kube/client/resource.ts";
 import { credentialsFromKubeconfig } from "../../src/kube/credentials/credentials.ts";
 import { silentLog } from "../../src/kube/log.ts";
-import { client as admin, controlPlane } from "../support/api-server-bed.ts";
+import { client as admin, controlPlane } from "../support/api-server-harness.ts";
 import { grantRules, user } from "../support/rights.ts";
 import { createTlsSecret, hookRules, secretRules } from "./granted-user.ts";
 

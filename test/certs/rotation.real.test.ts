@@ -9,7 +9,7 @@ import { SecretTlsSource } from "../../src/certs/tls-source.ts";
 import { RESOURCES } from "../../src/kube/client/resource.ts";
 import { silentLog } from "../../src/kube/log.ts";
 import { HttpServer } from "../../src/kube/server/http-server.ts";
-import { client } from "../support/api-server-bed.ts";
+import { client } from "../support/api-server-harness.ts";
 import { createTlsSecret } from "./granted-user.ts";
 
 const NAMESPACE = "default";

@@ -6,7 +6,7 @@ import { keyPairData } from "../../src/certs/secret-data.ts";
 import { SecretTlsSource } from "../../src/certs/tls-source.ts";
 import { RESOURCES } from "../../src/kube/client/resource.ts";
 import { type Log, silentLog } from "../../src/kube/log.ts";
-import { client } from "../support/api-server-bed.ts";
+import { client } from "../support/api-server-harness.ts";
 
 const REF = { namespace: "default", name: "serving" };
 const WITHIN = { timeout: 20_000, interval: 50 };

@@ -2,7 +2,7 @@ import { writeFile } from "node:fs/promises";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { MAC_POOL_TOKEN_HEADER } from "../../src/api/names.ts";
 import { claims, FIRST, pools } from "./support/answers.ts";
-import { CliBed } from "./support/cli-bed.ts";
+import { CliHarness } from "./support/cli-harness.ts";
 import { type Ended, macpool } from "./support/macpool.ts";
 import { kubeconfigOf, problem, type Script, ScriptedCluster, status } from "./support/scripted-cluster.ts";
 
@@ -11,24 +11,24 @@ import { kubeconfigOf, problem, type Script, ScriptedCluster, status } from "./s
 const NOTE = "note: the MAC pool's service can't be asked: ";
 const SOURCE = ". This answer is from MACPool and MACClaim objects, without denials and rates.\n";
 
-let bed: CliBed;
+let harness: CliHarness;
 
 beforeEach(async () => {
-  bed = await CliBed.start();
+  harness = await CliHarness.start();
 });
 afterEach(async () => {
-  await bed[Symbol.asyncDispose]();
+  await harness[Symbol.asyncDispose]();
 });
 
 const list = (items: readonly object[]) => ({ body: { items, total: items.length } });
 
-const say = (script: Script, ...argv: string[]): Promise<Ended> => bed.say(script, ...argv);
+const say = (script: Script, ...argv: string[]): Promise<Ended> => harness.say(script, ...argv);
 
 describe("the pool's service", () => {
   it("gets the token in a header that the API server passes on, at the place that the webhooks name", async () => {
     const { exitCode, stderr } = await say({ rest: () => list(claims) }, "list", "-A");
     expect({ exitCode, stderr }).toEqual({ exitCode: 0, stderr: "" });
-    const [, asked] = bed.cluster.asked;
+    const [, asked] = harness.cluster.asked;
     expect(asked?.path).toBe(
       "/api/v1/namespaces/addons/services/https:kubemacpool-service:inspection/proxy/api/v1/claims?limit=2000",
     );
@@ -101,13 +101,13 @@ describe("the pool's service", () => {
   });
 
   it("gets the token of --token in place of every other credential", async () => {
-    await writeFile(bed.kubeconfig, kubeconfigOf(bed.cluster.parts("one", {})));
+    await writeFile(harness.kubeconfig, kubeconfigOf(harness.cluster.parts("one", {})));
     const { exitCode, stderr } = await say({ rest: () => list([]) }, "list", "--token", "a-token");
     expect({ exitCode, stderr }).toEqual({
       exitCode: 0,
       stderr: "No MAC addresses are in use in namespace default.\n",
     });
-    const asked = bed.cluster.asked.find(({ path }) => path.includes("/proxy/"));
+    const asked = harness.cluster.asked.find(({ path }) => path.includes("/proxy/"));
     expect(asked?.headers).toMatchObject({ [MAC_POOL_TOKEN_HEADER]: "Bearer a-token" });
   });
 
@@ -219,9 +219,9 @@ describe("the namespace of -n", () => {
     [["find", FIRST], "claims/02-5d-1c-00-00-a3"],
   ])("goes with %j, and nothing without it or with -A", async (argv, path) => {
     const asked = async (...more: string[]): Promise<readonly (string | null)[]> => {
-      bed.cluster.asked.length = 0;
+      harness.cluster.asked.length = 0;
       await say({ rest }, ...argv, ...more);
-      const urls = bed.cluster.asked.map((each) => new URL(each.path, bed.cluster.url));
+      const urls = harness.cluster.asked.map((each) => new URL(each.path, harness.cluster.url));
       return urls
         .filter(({ pathname }) => pathname.endsWith(`/v1/${path}`))
         .map((url) => url.searchParams.get("namespace"));
@@ -235,25 +235,28 @@ describe("the namespace of -n", () => {
 describe("kubectl's options", () => {
   it("lead to another cluster, user or server of the kubeconfig", async () => {
     await using other = await ScriptedCluster.start({ rest: () => list(claims) });
-    await writeFile(bed.kubeconfig, kubeconfigOf(bed.cluster.parts("one", { token: "wrong" }), other.parts("two")));
-    bed.cluster.script = { rest: () => list(claims) };
+    await writeFile(
+      harness.kubeconfig,
+      kubeconfigOf(harness.cluster.parts("one", { token: "wrong" }), other.parts("two")),
+    );
+    harness.cluster.script = { rest: () => list(claims) };
     for (const argv of [
       ["--cluster", "two", "--user", "two"],
       ["--server", other.url, "--user", "two", "--insecure-skip-tls-verify"],
       ["-s", other.url, "--token", "a-token"],
     ]) {
       other.asked.length = 0;
-      expect(await macpool(bed.kubeconfig, ["list", "-A", "-o", "name", ...argv])).toMatchObject({
+      expect(await macpool(harness.kubeconfig, ["list", "-A", "-o", "name", ...argv])).toMatchObject({
         exitCode: 0,
         stderr: "",
       });
       expect(other.asked).toHaveLength(2);
     }
-    expect(bed.cluster.asked).toEqual([]);
-    expect(await macpool(bed.kubeconfig, ["list", "--user", "eve"])).toEqual({
+    expect(harness.cluster.asked).toEqual([]);
+    expect(await macpool(harness.kubeconfig, ["list", "--user", "eve"])).toEqual({
       exitCode: 2,
       stdout: "",
-      stderr: `error: ${bed.kubeconfig}: user "eve" is not among its users: choose one (one, two).\n`,
+      stderr: `error: ${harness.kubeconfig}: user "eve" is not among its users: choose one (one, two).\n`,
     });
   });
 
@@ -265,11 +268,11 @@ describe("kubectl's options", () => {
     expect(exitCode).toBe(0);
     expect(stdout).toContain(FIRST);
     expect(stderr).toBe(`${NOTE}it knows the owner of a token or certificate, not the user of --as${SOURCE}`);
-    expect(bed.cluster.asked.map(({ path }) => path).filter((path) => path.includes("/proxy/"))).toEqual([]);
-    for (const { headers } of bed.cluster.asked) {
+    expect(harness.cluster.asked.map(({ path }) => path).filter((path) => path.includes("/proxy/"))).toEqual([]);
+    for (const { headers } of harness.cluster.asked) {
       expect(headers).toMatchObject({ "impersonate-user": "ann", "impersonate-group": "dev, ops" });
     }
-    await writeFile(bed.kubeconfig, kubeconfigOf(bed.cluster.parts("one", { token: "a-token", as: "ann" })));
+    await writeFile(harness.kubeconfig, kubeconfigOf(harness.cluster.parts("one", { token: "a-token", as: "ann" })));
     expect((await say({ rest: () => list([]) }, "list")).stderr).toContain("it knows the owner of a token");
   });
 });

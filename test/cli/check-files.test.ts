@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { stringify } from "yaml";
 import { machine } from "../mac-pool/machines.ts";
-import { CliBed } from "./support/cli-bed.ts";
+import { CliHarness } from "./support/cli-harness.ts";
 import { goldenPath, onEveryTerminal } from "./support/golden.ts";
 import { type Ended, macpool } from "./support/macpool.ts";
 import { type Answer, status } from "./support/scripted-cluster.ts";
@@ -28,14 +28,14 @@ const VMS = "/apis/kubevirt.io/v1/namespaces/lab/virtualmachines";
 const PODS = "/api/v1/namespaces/lab/pods";
 
 describe("kubectl macpool check -f", () => {
-  let bed: CliBed;
+  let harness: CliHarness;
   let folder: string;
   beforeEach(async () => {
-    bed = await CliBed.start();
+    harness = await CliHarness.start();
     folder = await mkdtemp(join(tmpdir(), "macpool-check-"));
   });
   afterEach(async () => {
-    await bed[Symbol.asyncDispose]();
+    await harness[Symbol.asyncDispose]();
     await rm(folder, { recursive: true, force: true });
   });
 
@@ -48,10 +48,10 @@ describe("kubectl macpool check -f", () => {
 
   /** `answers` by path; the server accepts what is not among them. */
   function answering(answers: Readonly<Record<string, Answer>>): void {
-    bed.cluster.script = { other: (path) => answers[path] ?? { body: {} } };
+    harness.cluster.script = { other: (path) => answers[path] ?? { body: {} } };
   }
 
-  const check = (...argv: string[]): Promise<Ended> => macpool(bed.kubeconfig, ["check", ...argv]);
+  const check = (...argv: string[]): Promise<Ended> => macpool(harness.kubeconfig, ["check", ...argv]);
 
   async function checked(...documents: readonly (object | string)[]) {
     const { exitCode, stdout, stderr } = await check("-f", await write("all.yaml", ...documents), "-o", "json");
@@ -78,7 +78,7 @@ describe("kubectl macpool check -f", () => {
     );
     const argv = ["check", "-f", "all.yaml"];
     const texts = await onEveryTerminal(argv, (terminal) =>
-      macpool(bed.kubeconfig, ["check", "-f", file], { terminal }),
+      macpool(harness.kubeconfig, ["check", "-f", file], { terminal }),
     );
     await expect(texts.replaceAll(`${folder}/`, "")).toMatchFileSnapshot(goldenPath("check-files"));
   });
@@ -96,7 +96,7 @@ describe("kubectl macpool check -f", () => {
     expect({ exitCode, stderr }).toEqual({ exitCode: 0, stderr: "" });
     expect(stdout).toBe("4 objects: 0 would be refused, 0 not checked.\n");
     const options = "?dryRun=All&fieldManager=kubectl&fieldValidation=Strict";
-    expect(bed.cluster.asked.map(({ path, headers }) => [path, headers["content-type"]]).sort()).toEqual([
+    expect(harness.cluster.asked.map(({ path, headers }) => [path, headers["content-type"]]).sort()).toEqual([
       [`${PODS}${options}`, "application/json"],
       [`/api/v1/namespaces/team/pods${options}`, "application/json"],
       [`${VMS}/named${options}&force=true`, "application/apply-patch+yaml"],
@@ -196,12 +196,12 @@ describe("kubectl macpool check -f", () => {
     expect(away.exitCode).toBe(0);
     expect(away.stderr).toMatch(/^note: VMs and pods were not checked: the API server \S+ can't be reached [^\n]+\n$/);
     expect(away.stdout).toContain("21 objects: 0 would be refused, 20 not checked.\n");
-    bed.cluster.script = { other: () => status(401, "Unauthorized") };
+    harness.cluster.script = { other: () => status(401, "Unauthorized") };
     const unknown = await check("-f", file);
     expect(unknown.stderr).toBe(
       "note: VMs and pods were not checked: the API server does not know these credentials: log in again\n",
     );
-    expect(bed.cluster.asked.length).toBeLessThanOrEqual(16);
+    expect(harness.cluster.asked.length).toBeLessThanOrEqual(16);
   });
 
   it("reads networks without a kubeconfig", async () => {
@@ -236,7 +236,7 @@ describe("kubectl macpool check -f", () => {
     ]);
     expect(JSON.stringify(items)).not.toContain("\\u001b");
     expect({ exitCode, stderr }).toEqual({ exitCode: 1, stderr: "" });
-    expect(bed.cluster.asked).toHaveLength(1);
+    expect(harness.cluster.asked).toHaveLength(1);
   });
 
   it("reads stdin, lists and several files", async () => {

@@ -16,18 +16,18 @@ const EVENTS = defineResource("v1", "Event", "events", true);
 const POD = { name: "virt-launcher-web-x7k2p", namespace: "lab" };
 
 describe("kubectl macpool explain on a real API server", () => {
-  let bed: PoolFixture;
+  let harness: PoolFixture;
   let cli: CliProcess;
   let mac: string;
   let instance: KubeObject;
 
   beforeAll(async () => {
     cli = await CliProcess.build();
-    bed = await PoolFixture.start();
-    const { admin } = bed;
-    await bed.startReplica("one");
-    await bed.createPool("default", { ranges: [{ start: "02:5d:1c:00:00:00", end: "02:5d:1c:ff:ff:ff" }] });
-    await bed.registerWebhooks();
+    harness = await PoolFixture.start();
+    const { admin } = harness;
+    await harness.startReplica("one");
+    await harness.createPool("default", { ranges: [{ start: "02:5d:1c:00:00:00", end: "02:5d:1c:ff:ff:ff" }] });
+    await harness.registerWebhooks();
     await admin.create(RESOURCES.crds, nadCrd as never);
     await admin.create(RESOURCES.namespaces, { metadata: { name: "lab" } });
     await admin.create(RESOURCES.serviceAccounts, { metadata: { name: "default", namespace: "lab" } });
@@ -41,27 +41,31 @@ describe("kubectl macpool explain on a real API server", () => {
     const vm = await admin.create(KINDS.virtualMachines, machine("web", "lab", [{ name: "net1", network: "blue" }]));
     mac = macsOf(vm)[0] ?? "";
     instance = await admin.create(KINDS.instances, instanceOf(vm));
-    await cli.write("viewer.kubeconfig", await bed.controlPlane.userKubeconfig("viewer"));
-    await cli.write("admin.kubeconfig", bed.controlPlane.kubeconfigText);
+    await cli.write("viewer.kubeconfig", await harness.controlPlane.userKubeconfig("viewer"));
+    await cli.write("admin.kubeconfig", harness.controlPlane.kubeconfigText);
   });
   afterAll(async () => {
-    await bed?.[Symbol.asyncDispose]();
+    await harness?.[Symbol.asyncDispose]();
     await cli?.[Symbol.asyncDispose]();
   });
 
   async function createNode(): Promise<void> {
     const capacity = { "bridge.network.kubevirt.io/br1": "1k" };
-    const node = await bed.admin.create(RESOURCES.nodes, { metadata: { name: "node-a" }, status: { capacity } });
+    const node = await harness.admin.create(RESOURCES.nodes, { metadata: { name: "node-a" }, status: { capacity } });
     const ownerReferences = [{ apiVersion: "v1", kind: "Node", name: "node-a", uid: node.metadata.uid ?? "" }];
     const uplinks = [{ name: "eno2", carrier: true, mtu: 1500, vlans: ["1", "100"], untaggedVlan: 1 }];
     const bridges = [{ name: "br1", mtu: 1500, vlanFiltering: true, defaultVlan: 1, uplinks }];
-    await bed.admin.create(KINDS.nodeMacs, { metadata: { name: "node-a", ownerReferences }, addresses: [], bridges });
+    await harness.admin.create(KINDS.nodeMacs, {
+      metadata: { name: "node-a", ownerReferences },
+      addresses: [],
+      bridges,
+    });
   }
 
   async function createNetwork(): Promise<void> {
     const annotations = { [NAD_RESOURCE_NAME_ANNOTATION]: "bridge.network.kubevirt.io/br1" };
     const config = JSON.stringify({ cniVersion: "0.3.1", name: "blue", type: "cnv-bridge", bridge: "br1", vlan: 100 });
-    await bed.admin.create(KINDS.networks, {
+    await harness.admin.create(KINDS.networks, {
       metadata: { name: "blue", namespace: "lab", annotations },
       spec: { config },
     });
@@ -70,7 +74,7 @@ describe("kubectl macpool explain on a real API server", () => {
   async function createLauncher(spec: object): Promise<KubeObject> {
     const { name = "", uid = "" } = instance.metadata;
     const ownerReferences = [{ apiVersion: "kubevirt.io/v1", kind: "VirtualMachineInstance", name, uid }];
-    return bed.admin.create(KINDS.pods, {
+    return harness.admin.create(KINDS.pods, {
       metadata: { ...POD, labels: { "kubevirt.io": "virt-launcher" }, ownerReferences },
       spec: { ...spec, containers: [{ name: "compute", image: "none" }] },
     });
@@ -105,14 +109,14 @@ describe("kubectl macpool explain on a real API server", () => {
     const message = "0/1 nodes are available: 1 Insufficient bridge.network.kubevirt.io/br9.";
     const conditions = [{ type: "PodScheduled", status: "False", reason: "Unschedulable", message }];
     const body = { status: { phase: "Pending", conditions } };
-    await bed.admin.patch(KINDS.pods, POD, { type: "merge", body }, { subresource: "status" });
+    await harness.admin.patch(KINDS.pods, POD, { type: "merge", body }, { subresource: "status" });
     expect((await explain("viewer")).steps.at(-1)).toMatchObject({ state: "wrong", text: "0/1 nodes have bridge br9" });
-    await bed.admin.delete(KINDS.pods, POD, { gracePeriodSeconds: 0 });
+    await harness.admin.delete(KINDS.pods, POD, { gracePeriodSeconds: 0 });
   });
 
   it("shows a viewer of the namespace the error of the plugin, from the pod's events", async () => {
     const { uid = "" } = (await createLauncher({ nodeName: "node-a" })).metadata;
-    await bed.admin.create(EVENTS, {
+    await harness.admin.create(EVENTS, {
       metadata: { name: "sandbox", namespace: "lab" },
       involvedObject: { apiVersion: "v1", kind: "Pod", ...POD, uid },
       reason: "FailedCreatePodSandBox",
@@ -131,7 +135,7 @@ describe("kubectl macpool explain on a real API server", () => {
   it("goes the whole way for an administrator, and for a viewer as far as he may see", async () => {
     const attachments = JSON.stringify([{ name: "lab/blue", interface: "pod1b2c", mac }]);
     const body = { metadata: { annotations: { [NETWORK_STATUS_ANNOTATION]: attachments } } };
-    await bed.admin.patch(KINDS.pods, POD, { type: "merge", body });
+    await harness.admin.patch(KINDS.pods, POD, { type: "merge", body });
     const whole = await explain("admin");
     expect(whole.steps.filter(({ state }) => state !== "ok")).toEqual([]);
     expect(whole.steps.at(-1)?.text).toBe("frames of VLAN 100 leave node-a by eno2");
@@ -151,7 +155,7 @@ describe("kubectl macpool explain on a real API server", () => {
 
   it("shows a viewer which right the nodes need, once he sees the network", async () => {
     const nads = [{ apiGroups: ["k8s.cni.cncf.io"], resources: ["network-attachment-definitions"], verbs: ["get"] }];
-    await grantRules(bed.admin, VIEWER, nads, { namespace: "lab", name: "nad-view" });
+    await grantRules(harness.admin, VIEWER, nads, { namespace: "lab", name: "nad-view" });
     const { steps } = await explain("viewer");
     const texts = Object.fromEntries(steps.map(({ step, text }) => [step, text]));
     expect(texts).toMatchObject({

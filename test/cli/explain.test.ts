@@ -5,7 +5,7 @@ import { NETWORK_STATUS_ANNOTATION } from "../../src/api/names.ts";
 import type { Step, Way } from "../../src/api/way.ts";
 import type { KnownHistory, KnownInterface } from "../../src/cli/backends/pool-backend.ts";
 import { AGO } from "./support/answers.ts";
-import { CliBed } from "./support/cli-bed.ts";
+import { CliHarness } from "./support/cli-harness.ts";
 import { goldenPath, onEveryTerminal } from "./support/golden.ts";
 import { macpool, NARROW } from "./support/macpool.ts";
 import { type Answer, problem, type Script, status } from "./support/scripted-cluster.ts";
@@ -114,16 +114,16 @@ function service(known: KnownHistory): NonNullable<Script["rest"]> {
 const { node: _node, pod: _pod, ...STOPPED } = KNOWN;
 
 describe("kubectl macpool explain", () => {
-  let bed: CliBed;
+  let harness: CliHarness;
   beforeEach(async () => {
-    bed = await CliBed.start();
+    harness = await CliHarness.start();
   });
   afterEach(async () => {
-    await bed[Symbol.asyncDispose]();
+    await harness[Symbol.asyncDispose]();
   });
 
   const explained = async (using: Script): Promise<readonly Way[]> => {
-    const { stdout } = await bed.say(using, "explain", "lab/web", "-o", "json");
+    const { stdout } = await harness.say(using, "explain", "lab/web", "-o", "json");
     return (JSON.parse(stdout) as { readonly way: readonly Way[] }).way;
   };
   const last = async (objects: Objects): Promise<Step | undefined> =>
@@ -138,22 +138,22 @@ describe("kubectl macpool explain", () => {
     ],
     ["explain-way-hidden", { [PODS]: FORBIDDEN, "/api/v1/nodes": FORBIDDEN, [`${NADS}/blue`]: FORBIDDEN }, {}],
   ])("%s: on terminals of any width, with and without colour, and into a pipe", async (name, objects, more) => {
-    bed.cluster.script = script(objects, more);
+    harness.cluster.script = script(objects, more);
     const argv = ["explain", "web", "-n", "lab"];
-    const texts = await onEveryTerminal(argv, (terminal) => macpool(bed.kubeconfig, argv, { terminal }));
+    const texts = await onEveryTerminal(argv, (terminal) => macpool(harness.kubeconfig, argv, { terminal }));
     await expect(texts).toMatchFileSnapshot(goldenPath(name));
   });
 
   it("is in docs/reference/kubectl-macpool.md as it is printed", async () => {
-    bed.cluster.script = script();
+    harness.cluster.script = script();
     const command = "explain web -n lab";
-    const { stdout } = await macpool(bed.kubeconfig, command.split(" "), { terminal: NARROW });
+    const { stdout } = await macpool(harness.kubeconfig, command.split(" "), { terminal: NARROW });
     const docs = await readFile(join(import.meta.dirname, "../../docs/reference/kubectl-macpool.md"), "utf8");
     expect(docs).toContain(`\`\`\`\n$ kubectl macpool ${command}\n${stdout}\`\`\`\n`);
   });
 
   it("prints the steps of each interface as JSON beside what the pool knows", async () => {
-    const { stdout, exitCode } = await bed.say(script(), "explain", "lab/web", "-o", "json");
+    const { stdout, exitCode } = await harness.say(script(), "explain", "lab/web", "-o", "json");
     const { way, ...known } = JSON.parse(stdout);
     expect({ known, exitCode }).toEqual({ known: KNOWN, exitCode: 0 });
     expect(way.map((one: Way) => [one.interface, one.steps.length])).toEqual([
@@ -203,7 +203,7 @@ describe("kubectl macpool explain", () => {
     const annotations = { ...metadata.annotations, "k8s.v1.cni.cncf.io/networks": `[{"name":"blue","mac":"${MAC}"}]` };
     const objects = { [`${PODS}/web`]: there({ ...pod, metadata: { ...metadata, name: "web", annotations } }) };
     const using = script(objects, { rest: service({ ...KNOWN, kind: "Pod" }) });
-    const { stdout } = await bed.say(using, "explain", "pod/lab/web", "-o", "json");
+    const { stdout } = await harness.say(using, "explain", "pod/lab/web", "-o", "json");
     const [way] = JSON.parse(stdout).way;
     expect([way.interface, way.steps.at(-1).text]).toEqual(["net1", "frames of VLAN 100 leave node-a by eno2"]);
   });
@@ -213,13 +213,13 @@ describe("kubectl macpool explain", () => {
     ["without the pool", { ...script(STARTING), rest: () => undefined }],
     ["without the service", { ...script(STARTING), proxy: status(503, "away"), claims: [] }],
   ])("says of a VM whose pod is still being made that it is starting: %s", async (_, using) => {
-    const { stdout } = await bed.say(using, "explain", "lab/web");
+    const { stdout } = await harness.say(using, "explain", "lab/web");
     expect(stdout).toMatch(/^VirtualMachine lab\/web is starting on node-a, pod virt-launcher-web-x7k2p\n/);
   });
 
   it("goes the way of a VM that no pool knows, and ends with 1", async () => {
     const unknown = { ...script(), rest: () => undefined };
-    const { stdout, exitCode } = await bed.say(unknown, "explain", "lab/web");
+    const { stdout, exitCode } = await harness.say(unknown, "explain", "lab/web");
     expect(exitCode).toBe(1);
     expect(stdout).toMatch(
       /^VirtualMachine lab\/web runs on node-a, pod virt-launcher-web-x7k2p\n\nnet1, from request /,
@@ -233,11 +233,11 @@ describe("kubectl macpool explain", () => {
     ["the objects", { proxy: status(503, "away"), claims: FORBIDDEN, pools: FORBIDDEN }],
   ] satisfies [string, Script][])("goes on where %s shows no claims", async (_, refusing) => {
     const using = script({}, refusing);
-    const { stdout, exitCode } = await bed.say(using, "explain", "lab/web");
+    const { stdout, exitCode } = await harness.say(using, "explain", "lab/web");
     expect(exitCode).toBe(0);
     expect(stdout).toContain(`unknown  accepted   ${MAC}; claims are not visible to you: needs list on macclaims\n`);
     expect(stdout).toContain("frames of VLAN 100 leave node-a by eno2");
-    const nothing = await bed.say({ ...using, other: () => FORBIDDEN }, "explain", "lab/web");
+    const nothing = await harness.say({ ...using, other: () => FORBIDDEN }, "explain", "lab/web");
     expect(nothing).toMatchObject({ exitCode: 2, stdout: "", stderr: expect.stringContaining("error: ") });
   });
 

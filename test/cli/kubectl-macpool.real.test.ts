@@ -19,7 +19,7 @@ const OBJECTS_ONLY =
   "--pool-namespace. This answer is from MACPool and MACClaim objects, without denials and rates.\n";
 
 describe("kubectl macpool on a real API server", () => {
-  let bed: PoolFixture;
+  let harness: PoolFixture;
   let cli: CliProcess;
   let folder: string;
   let vm: KubeObject;
@@ -29,34 +29,34 @@ describe("kubectl macpool on a real API server", () => {
   beforeAll(async () => {
     cli = await CliProcess.build();
     folder = cli.folder;
-    bed = await PoolFixture.start();
-    await symlink(bed.controlPlane.kubectlPath, join(folder, "kubectl"));
-    await bed.startReplica("one");
-    await bed.createPool("default", { ranges: [{ start: "02:5d:1c:00:00:00", end: "02:5d:1c:ff:ff:ff" }] });
-    await bed.registerWebhooks();
-    await bed.admin.create(RESOURCES.namespaces, { metadata: { name: "lab" } });
-    vm = await bed.admin.create(KINDS.virtualMachines, machine("web", "default", [{ name: "net1" }]));
-    await bed.admin.create(
+    harness = await PoolFixture.start();
+    await symlink(harness.controlPlane.kubectlPath, join(folder, "kubectl"));
+    await harness.startReplica("one");
+    await harness.createPool("default", { ranges: [{ start: "02:5d:1c:00:00:00", end: "02:5d:1c:ff:ff:ff" }] });
+    await harness.registerWebhooks();
+    await harness.admin.create(RESOURCES.namespaces, { metadata: { name: "lab" } });
+    vm = await harness.admin.create(KINDS.virtualMachines, machine("web", "default", [{ name: "net1" }]));
+    await harness.admin.create(
       KINDS.virtualMachines,
       machine("probe", "lab", [{ name: "net1", macAddress: "02:00:00:00:00:01" }]),
     );
     mac = macsOf(vm)[0] ?? "";
-    tenant = await Tenant.of("lab", bed, cli);
-    expect((await bed.claims()).map(({ status }) => status?.phase)).toEqual(["Allocated", "Allocated"]);
+    tenant = await Tenant.of("lab", harness, cli);
+    expect((await harness.claims()).map(({ status }) => status?.phase)).toEqual(["Allocated", "Allocated"]);
     await eventually("the pool's status is up to date", async () => {
-      const { used, pending } = (await bed.admin.get(KINDS.pools, { name: "default" })).status ?? {};
+      const { used, pending } = (await harness.admin.get(KINDS.pools, { name: "default" })).status ?? {};
       return used === 1 && pending === 0;
     });
   });
   afterAll(async () => {
-    await bed?.[Symbol.asyncDispose]();
+    await harness?.[Symbol.asyncDispose]();
     await cli?.[Symbol.asyncDispose]();
   });
 
   const environment = (): NodeJS.ProcessEnv => ({
     PATH: `${folder}${delimiter}${process.env.PATH}`,
     HOME: folder,
-    KUBECONFIG: bed.controlPlane.kubeconfig,
+    KUBECONFIG: harness.controlPlane.kubeconfig,
   });
   const macpool = (...args: string[]): Promise<CommandResult> =>
     runCommand([join(folder, "kubectl-macpool"), ...args], { env: environment() });
@@ -103,7 +103,7 @@ describe("kubectl macpool on a real API server", () => {
   });
 
   it("says on which node and in which pod the holder runs", async () => {
-    const instance = await bed.admin.create(KINDS.instances, {
+    const instance = await harness.admin.create(KINDS.instances, {
       metadata: {
         name: "web",
         namespace: "default",
@@ -113,8 +113,8 @@ describe("kubectl macpool on a real API server", () => {
       },
       spec: {},
     });
-    await bed.admin.create(RESOURCES.serviceAccounts, { metadata: { name: "default", namespace: "default" } });
-    await bed.admin.create(KINDS.pods, {
+    await harness.admin.create(RESOURCES.serviceAccounts, { metadata: { name: "default", namespace: "default" } });
+    await harness.admin.create(KINDS.pods, {
       metadata: {
         name: "virt-launcher-web-x7k2p",
         namespace: "default",
@@ -158,7 +158,7 @@ describe("kubectl macpool on a real API server", () => {
     const range = /^MACPool default\n {2}ranges {8}02:5d:1c:00:00:00-02:5d:1c:ff:ff:ff {2}\[#-{19}\] \(<0.1 %\)\n/;
     expect(details).toMatch(range);
     expect(details).toContain("used          1 (<0.1 %): 1 bound, 0 pending, 0 quarantined");
-    await bed.createPool("tiny", { ranges: [{ start: "02:00:00:00:00:01", end: "02:00:00:00:00:01" }] });
+    await harness.createPool("tiny", { ranges: [{ start: "02:00:00:00:00:01", end: "02:00:00:00:00:01" }] });
     const full = await macpool("status");
     expect(full.code).toBe(1);
     expect(full.stdout).toMatch(/\ntiny +1 \(100\.0 %\) +0 +now +POOL_FULL\n/);
@@ -194,14 +194,14 @@ describe("kubectl macpool on a real API server", () => {
       stderr: "error: Kubeconfig /nowhere does not exist: set KUBECONFIG to the path of a kubeconfig.\n",
     });
     const poor = join(folder, "poor.kubeconfig");
-    await writeFile(poor, await bed.controlPlane.userKubeconfig("poor"));
+    await writeFile(poor, await harness.controlPlane.userKubeconfig("poor"));
     const refused = await macpool("list", "--kubeconfig", poor);
     expect(refused.code).toBe(2);
     expect(refused.stderr).toMatch(
       /\nerror: mac(claims|pools).* is forbidden: User "poor".*ClusterRoleBinding to kubemacpool-view\.\n$/,
     );
     const dead = join(folder, "dead.kubeconfig");
-    await writeFile(dead, bed.controlPlane.kubeconfigText.replace(/server: .*/, "server: https://127.0.0.1:1"));
+    await writeFile(dead, harness.controlPlane.kubeconfigText.replace(/server: .*/, "server: https://127.0.0.1:1"));
     expect((await macpool("list", "--kubeconfig", dead)).stderr).toMatch(/can't be reached \(ECONNREFUSED\)/);
   });
 
@@ -215,7 +215,7 @@ describe("kubectl macpool on a real API server", () => {
   });
 
   it("tells a tenant before kubectl apply what would be refused, and stores nothing", async () => {
-    const claims = await bed.claims();
+    const claims = await harness.claims();
     const manifests = manifestsInLab(mac);
     const [taken, fresh, probe, foreign, pod] = await tenant.check(manifests);
     expect([fresh, probe, pod].map((each) => each?.verdict)).toEqual(["accepted", "accepted", "accepted"]);
@@ -224,13 +224,13 @@ describe("kubectl macpool on a real API server", () => {
     expect(taken).toMatchObject({ verdict: "refused", findings: [{ code: `refused by ${VM_WEBHOOK}` }] });
     const { code, stderr } = await tenant.kubectl(["apply", "-f", "-"], manifests[0]);
     expect({ code, stderr }).toEqual({ code: 1, stderr: expect.stringContaining(taken?.findings[0]?.message ?? "-") });
-    expect(await bed.claims()).toEqual(claims);
-    await expect(bed.admin.get(RESOURCES.pods, { name: "p", namespace: "lab" })).rejects.toThrow("not found");
+    expect(await harness.claims()).toEqual(claims);
+    await expect(harness.admin.get(RESOURCES.pods, { name: "p", namespace: "lab" })).rejects.toThrow("not found");
   });
 
   it("prints a network that the tenant can apply, and says which nodes have the bridge", async () => {
     const argv = ["new-network", "blue", "--bridge", "br1", "--vlan", "100", "--trunk", "200-210", "-n", "lab"];
-    await createNodes(bed.admin);
+    await createNodes(harness.admin);
     expect((await macpool(...argv)).stderr).toMatch(/^1 of 2 nodes has br1: node-a\n/);
     const printed = await tenant.macpool(argv);
     expect(printed.code).toBe(0);
@@ -254,9 +254,9 @@ describe("kubectl macpool on a real API server", () => {
 
   it("takes credentials from a token file and from an exec plugin", async () => {
     const ref = { name: "reader", namespace: "default" };
-    await bed.admin.create(RESOURCES.serviceAccounts, { metadata: ref });
-    await bindClusterRole(bed.admin, "kubemacpool-view", account("reader"));
-    const issued = await bed.admin.createSubresource<{ status?: { token: string } }>(
+    await harness.admin.create(RESOURCES.serviceAccounts, { metadata: ref });
+    await bindClusterRole(harness.admin, "kubemacpool-view", account("reader"));
+    const issued = await harness.admin.createSubresource<{ status?: { token: string } }>(
       RESOURCES.serviceAccounts,
       ref,
       "token",
@@ -276,7 +276,7 @@ describe("kubectl macpool on a real API server", () => {
     await writeFile(join(folder, "plugin"), `#!/bin/sh\ntest -n "$KUBERNETES_EXEC_INFO" && echo '${credential}'\n`, {
       mode: 0o755,
     });
-    const { clusters, contexts } = parse(bed.controlPlane.kubeconfigText);
+    const { clusters, contexts } = parse(harness.controlPlane.kubeconfigText);
     const users = {
       file: { tokenFile: "token" },
       exec: { exec: { apiVersion: "client.authentication.k8s.io/v1", command: "./plugin" } },

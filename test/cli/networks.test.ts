@@ -1,17 +1,17 @@
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { CliBed } from "./support/cli-bed.ts";
+import { CliHarness } from "./support/cli-harness.ts";
 import { goldenPath, onEveryTerminal, transcript } from "./support/golden.ts";
 import { macpool, NARROW } from "./support/macpool.ts";
 import * as answers from "./support/network-answers.ts";
 import { problem, type Script, status } from "./support/scripted-cluster.ts";
 
-let bed: CliBed;
+let harness: CliHarness;
 
 beforeEach(async () => {
-  bed = await CliBed.start();
+  harness = await CliHarness.start();
 });
 afterEach(async () => {
-  await bed[Symbol.asyncDispose]();
+  await harness[Symbol.asyncDispose]();
 });
 
 const list = (items: readonly object[]) => ({ body: { items, total: items.length } });
@@ -38,8 +38,8 @@ describe("kubectl macpool networks", () => {
     ["networks", ["networks"]],
     ["network", ["network", "tenant-a/vlan100"]],
   ] as const)("%s: on terminals of any width, and into a pipe", async (name, argv) => {
-    bed.cluster.script = { rest: restOf(answers) };
-    const texts = await onEveryTerminal(argv, (terminal) => macpool(bed.kubeconfig, argv, { terminal }));
+    harness.cluster.script = { rest: restOf(answers) };
+    const texts = await onEveryTerminal(argv, (terminal) => macpool(harness.kubeconfig, argv, { terminal }));
     await expect(texts).toMatchFileSnapshot(goldenPath(name));
   });
 
@@ -48,15 +48,15 @@ describe("kubectl macpool networks", () => {
     ["networks-folded", ["networks"], answers.manyNodes],
     ["network-waiting", ["network", "br9", "-n", "tenant-lab"], answers],
   ] as const)("%s", async (name, argv, answered) => {
-    bed.cluster.script = { rest: restOf(answered) };
-    const ended = await macpool(bed.kubeconfig, argv, { terminal: NARROW });
+    harness.cluster.script = { rest: restOf(answered) };
+    const ended = await macpool(harness.kubeconfig, argv, { terminal: NARROW });
     await expect(transcript(argv, "80 columns", ended)).toMatchFileSnapshot(goldenPath(name));
   });
 
   it("has a heading for networks without a bridge, and for a bridge that the pool does not tell", async () => {
     const { networks } = answers;
     const bridges = answers.bridges.slice(0, 2);
-    const { stdout } = await bed.say({ rest: restOf({ networks, bridges }) }, "networks", "--no-headers");
+    const { stdout } = await harness.say({ rest: restOf({ networks, bridges }) }, "networks", "--no-headers");
     const first = stdout.split("\n").map((line) => line.split(/(?<=\S) {2,}/)[0]);
     expect(first.filter((text) => text !== "")).toEqual([
       "br1 on 1 of 3 nodes",
@@ -71,17 +71,17 @@ describe("kubectl macpool networks", () => {
   });
 
   it("finds networks by a part of a name or of a bridge, and shows their bridges", async () => {
-    const { stdout } = await bed.say({ rest: restOf(answers) }, "networks", "br9", "-o", "json");
+    const { stdout } = await harness.say({ rest: restOf(answers) }, "networks", "br9", "-o", "json");
     const { bridges, networks } = JSON.parse(stdout);
     expect(bridges).toEqual([answers.bridges[2]]);
     expect(networks).toEqual([answers.networks[2]]);
-    const { stdout: names } = await bed.say({ rest: restOf(answers) }, "networks", "vlan", "-o", "name");
+    const { stdout: names } = await harness.say({ rest: restOf(answers) }, "networks", "vlan", "-o", "name");
     expect(names).toBe("networkattachmentdefinition.k8s.cni.cncf.io/vlan100\n");
   });
 
   it("asks for one namespace where that is named, as who may read no other", async () => {
-    await bed.say({ rest: restOf(answers) }, "networks", "-n", "tenant-a");
-    const asked = bed.cluster.asked.map(({ path }) => path.split("/proxy")[1]).filter((path) => path !== undefined);
+    await harness.say({ rest: restOf(answers) }, "networks", "-n", "tenant-a");
+    const asked = harness.cluster.asked.map(({ path }) => path.split("/proxy")[1]).filter((path) => path !== undefined);
     expect(asked).toEqual([
       "/api/v1/networks?namespace=tenant-a&limit=500",
       "/api/v1/bridges?namespace=tenant-a&limit=500",
@@ -89,12 +89,12 @@ describe("kubectl macpool networks", () => {
   });
 
   it("says that there is none", async () => {
-    const told = await bed.say({ rest: restOf({ networks: [], bridges: [] }) }, "networks");
+    const told = await harness.say({ rest: restOf({ networks: [], bridges: [] }) }, "networks");
     expect(told).toEqual({ exitCode: 0, stdout: "", stderr: "No network and no bridge is known there.\n" });
   });
 
   it("says in the pool's words that there is no such network", async () => {
-    const { exitCode, stderr } = await bed.say({ rest: restOf(answers) }, "network", "vlan10", "-n", "tenant-a");
+    const { exitCode, stderr } = await harness.say({ rest: restOf(answers) }, "network", "vlan10", "-n", "tenant-a");
     expect(exitCode).toBe(2);
     expect(stderr).toContain("There is no NetworkAttachmentDefinition tenant-a/vlan10. Did you mean vlan100?");
   });
@@ -107,12 +107,12 @@ describe("kubectl macpool networks", () => {
       ["network", "b", "-A"],
       ["networks", "a", "b"],
     ]) {
-      expect([argv, (await bed.say({ rest: restOf(answers) }, ...argv)).exitCode]).toEqual([argv, 2]);
+      expect([argv, (await harness.say({ rest: restOf(answers) }, ...argv)).exitCode]).toEqual([argv, 2]);
     }
   });
 
   it("says without the service what else to ask", async () => {
-    const { exitCode, stderr } = await bed.say({ proxy: status(503, "no endpoints available") }, "networks");
+    const { exitCode, stderr } = await harness.say({ proxy: status(503, "no endpoints available") }, "networks");
     expect(exitCode).toBe(2);
     expect(stderr).toContain("kubectl macpool lint -f FILE --nodes");
   });

@@ -3,7 +3,7 @@ import { parse } from "yaml";
 import { bridgeResource } from "../../src/api/bridge-resource.ts";
 import { NAD_RESOURCE_NAME_ANNOTATION } from "../../src/api/names.ts";
 import { lintNetwork } from "../../src/nad-lint/lint.ts";
-import { CliBed } from "./support/cli-bed.ts";
+import { CliHarness } from "./support/cli-harness.ts";
 import { goldenPath, transcript } from "./support/golden.ts";
 import { macpool } from "./support/macpool.ts";
 import { type Answer, type Script, status } from "./support/scripted-cluster.ts";
@@ -31,12 +31,12 @@ const NODES = list([
 const TOLD = { name: "br1", nodes: 1, totalNodes: 3, on: [{ node: "node-a" }] };
 
 describe("kubectl macpool new-network", () => {
-  let bed: CliBed;
+  let harness: CliHarness;
   beforeEach(async () => {
-    bed = await CliBed.start();
+    harness = await CliHarness.start();
   });
   afterEach(async () => {
-    await bed[Symbol.asyncDispose]();
+    await harness[Symbol.asyncDispose]();
   });
 
   it("prints a network in full, which nodes have the bridge, and what the lint finds", async () => {
@@ -45,7 +45,7 @@ describe("kubectl macpool new-network", () => {
       bridges: [{ name: "br1", mtu: 1500, vlanFiltering: name === "node-a" }],
     }));
     const argv = ["new-network", "blue", "--bridge", "br1", "--vlan", "100", "--trunk", "200-210,5", "-n", "lab"];
-    const ended = await bed.say(nodesAre(NODES, { hosts: reports }), ...argv, "--mtu", "1400", "--spoof-check");
+    const ended = await harness.say(nodesAre(NODES, { hosts: reports }), ...argv, "--mtu", "1400", "--spoof-check");
     await expect(transcript(argv, "pipe", ended)).toMatchFileSnapshot(goldenPath("new-network"));
   });
 
@@ -57,7 +57,14 @@ describe("kubectl macpool new-network", () => {
     [["--mtu", "inherit"], { mtu: "inherit" }],
     [["--mtu=68", "--spoof-check"], { mtu: 68, macspoofchk: true }],
   ])("with %j writes what the plugin takes and the lint has nothing against", async (options, keys) => {
-    const { stdout, exitCode } = await bed.say(nodesAre(NODES), "new-network", "blue", "--bridge", "br1", ...options);
+    const { stdout, exitCode } = await harness.say(
+      nodesAre(NODES),
+      "new-network",
+      "blue",
+      "--bridge",
+      "br1",
+      ...options,
+    );
     const nad = parse(stdout);
     const annotations = { [NAD_RESOURCE_NAME_ANNOTATION]: bridgeResource("br1") ?? "" };
     expect(nad.metadata).toEqual({ name: "blue", annotations });
@@ -96,7 +103,7 @@ describe("kubectl macpool new-network", () => {
     ],
     ["a server without an answer", nodesAre(status(500, "etcd is away")), "could not look at nodes: etcd is away\n"],
   ])("says of %s what it knows, and ends with 0", async (_, script, stderr) => {
-    const ended = await bed.say(script, "new-network", "blue", "--bridge", "br1");
+    const ended = await harness.say(script, "new-network", "blue", "--bridge", "br1");
     expect(ended).toMatchObject({ exitCode: 0, stderr });
     expect(parse(ended.stdout).kind).toBe("NetworkAttachmentDefinition");
   });
@@ -107,7 +114,7 @@ describe("kubectl macpool new-network", () => {
     expect(parse(ended.stdout).kind).toBe("NetworkAttachmentDefinition");
     expect(ended.stderr).toMatch(/^could not look at nodes: Kubeconfig \/nowhere\/kubeconfig does not exist: .+\n$/);
     const away = ["new-network", "blue", "--bridge", "br1", "--server", "http://127.0.0.1:1"];
-    const { exitCode, stderr } = await macpool(bed.kubeconfig, away);
+    const { exitCode, stderr } = await macpool(harness.kubeconfig, away);
     expect({ exitCode, stderr }).toEqual({
       exitCode: 0,
       stderr: expect.stringMatching(/^could not look at nodes: the API server \S+ can't be reached \(ECONNREFUSED\)/),
@@ -115,16 +122,16 @@ describe("kubectl macpool new-network", () => {
   });
 
   it("ends with 1 for a network that can't work", async () => {
-    const { exitCode, stderr } = await bed.say(nodesAre(NODES), "new-network", "blue", "--bridge", "lo");
+    const { exitCode, stderr } = await harness.say(nodesAre(NODES), "new-network", "blue", "--bridge", "lo");
     expect(exitCode).toBe(1);
     expect(stderr).toContain('error: "bridge": "lo" is a device of every node, not a bridge: pods will not start.');
   });
 
   it("prints JSON or the name as well", async () => {
     const argv = ["new-network", "blue", "--bridge", "br1"];
-    const json = JSON.parse((await bed.say(nodesAre(NODES), ...argv, "-o", "json")).stdout);
-    expect(json).toEqual(parse((await bed.say(nodesAre(NODES), ...argv)).stdout));
-    const name = await bed.say(nodesAre(NODES), ...argv, "-o", "name");
+    const json = JSON.parse((await harness.say(nodesAre(NODES), ...argv, "-o", "json")).stdout);
+    expect(json).toEqual(parse((await harness.say(nodesAre(NODES), ...argv)).stdout));
+    const name = await harness.say(nodesAre(NODES), ...argv, "-o", "name");
     expect(name.stdout).toBe("networkattachmentdefinition.k8s.cni.cncf.io/blue\n");
   });
 
@@ -152,12 +159,12 @@ describe("kubectl macpool new-network", () => {
     [[...NEEDED, "--mtu", "67"], '--mtu "67" is not a number from 68 to 65535'],
     [[...NEEDED, "--mtu", "jumbo"], '--mtu "jumbo" is not a number from 68 to 65535'],
   ])("refuses %j in one sentence with exit code 2", async (argv, sentence) => {
-    const { exitCode, stdout, stderr } = await macpool(bed.kubeconfig, ["new-network", ...argv]);
+    const { exitCode, stdout, stderr } = await macpool(harness.kubeconfig, ["new-network", ...argv]);
     expect({ exitCode, stdout }).toEqual({ exitCode: 2, stdout: "" });
     expect(stderr).toMatch(/^error: .+\n$/);
     const said = stderr.slice("error: ".length, -1);
     if (typeof sentence === "string") expect(said).toBe(sentence);
     else expect(said).toMatch(sentence);
-    expect(bed.cluster.asked).toEqual([]);
+    expect(harness.cluster.asked).toEqual([]);
   });
 });

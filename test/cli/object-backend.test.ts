@@ -1,20 +1,20 @@
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { FIRST } from "./support/answers.ts";
-import { CliBed } from "./support/cli-bed.ts";
+import { CliHarness } from "./support/cli-harness.ts";
 import type { Ended } from "./support/macpool.ts";
 import { CLAIM, POOL, reportOf } from "./support/objects.ts";
 import { type Script, status } from "./support/scripted-cluster.ts";
 
-let bed: CliBed;
+let harness: CliHarness;
 
 beforeEach(async () => {
-  bed = await CliBed.start();
+  harness = await CliHarness.start();
 });
 afterEach(async () => {
-  await bed[Symbol.asyncDispose]();
+  await harness[Symbol.asyncDispose]();
 });
 
-const say = (script: Script, ...argv: string[]): Promise<Ended> => bed.say(script, ...argv);
+const say = (script: Script, ...argv: string[]): Promise<Ended> => harness.say(script, ...argv);
 
 describe("the objects", () => {
   const away: Script = { proxy: status(503, "no endpoints available") };

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, expect, it } from "vitest";
 import { AGO, FIRST } from "./support/answers.ts";
-import { CliBed } from "./support/cli-bed.ts";
+import { CliHarness } from "./support/cli-harness.ts";
 import { CLAIM, POOL } from "./support/objects.ts";
 import { type Script, status } from "./support/scripted-cluster.ts";
 
@@ -12,17 +12,17 @@ const RANGE = "02:5d:1c:00:00:00-02:5d:1c:ff:ff:ff";
 /** The service is away: the objects answer. */
 const objects = (claim: object): Script => ({ proxy: status(503, "no endpoints available"), claims: [claim] });
 
-let bed: CliBed;
+let harness: CliHarness;
 
 beforeEach(async () => {
-  bed = await CliBed.start();
+  harness = await CliHarness.start();
 });
 afterEach(async () => {
-  await bed[Symbol.asyncDispose]();
+  await harness[Symbol.asyncDispose]();
 });
 
 const linesOf = async (script: Script, ...argv: string[]): Promise<string[]> => {
-  const { stdout } = await bed.say(script, ...argv);
+  const { stdout } = await harness.say(script, ...argv);
   return stdout.split("\n").map((line) => line.trim());
 };
 

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { instanceOf, machine } from "../mac-pool/machines.ts";
-import { CliBed } from "./support/cli-bed.ts";
+import { CliHarness } from "./support/cli-harness.ts";
 import { reportOf } from "./support/objects.ts";
 import { FORBIDDEN, linesOf, nodeOf, type PreflightCluster, webhooksTo } from "./support/preflight-cluster.ts";
 
@@ -21,12 +21,12 @@ const rangeMap = (namespace: string) => ({
 const vm = (name: string, mac: string) => machine(name, "lab", [{ name: "net1", macAddress: mac }]);
 
 describe("preflight about ranges and addresses", () => {
-  let bed: CliBed;
+  let harness: CliHarness;
   beforeEach(async () => {
-    bed = await CliBed.start();
+    harness = await CliHarness.start();
   });
   afterEach(async () => {
-    await bed[Symbol.asyncDispose]();
+    await harness[Symbol.asyncDispose]();
   });
 
   const applied = {
@@ -53,11 +53,13 @@ describe("preflight about ranges and addresses", () => {
     ],
     ["ConfigMap pool/kubemacpool-mac-range-config", { webhooks: webhooksTo("pool"), objects: rangeMap("pool") }, RANGE],
   ])("takes the range where the operator takes it: %s", async (source, cluster, range) => {
-    expect(await linesOf(bed, "range", cluster)).toEqual([`ok: ${range} (${source}) is a range that a pool can have.`]);
+    expect(await linesOf(harness, "range", cluster)).toEqual([
+      `ok: ${range} (${source}) is a range that a pool can have.`,
+    ]);
   });
 
   it("says that the range is of chance where none is set", async () => {
-    expect(await linesOf(bed, "range", {})).toEqual([
+    expect(await linesOf(harness, "range", {})).toEqual([
       "note: No range is set: the operator takes 16,777,216 addresses 02:xx:xx:... at random. With --range you check one of your own.",
     ]);
   });
@@ -65,14 +67,14 @@ describe("preflight about ranges and addresses", () => {
   it("does not guess behind what may not be read", async () => {
     const hidden = { "configmaps/cluster-networks-addons-operator-applied-cluster": FORBIDDEN };
     const cluster = { objects: { ...hidden, ...rangeMap("cluster-network-addons") } };
-    expect(await linesOf(bed, "range", cluster)).toEqual([
+    expect(await linesOf(harness, "range", cluster)).toEqual([
       "unchecked: which range the MAC pool will have: needs get on configmaps " +
         "cluster-networks-addons-operator-applied-cluster in namespace cluster-network-addons",
     ]);
   });
 
   it("refuses a range of multicast addresses that is written down, with one to take in its place", async () => {
-    expect(await linesOf(bed, "range", config("03:00:00:00:00:00", "03:00:00:00:ff:ff"))).toEqual([
+    expect(await linesOf(harness, "range", config("03:00:00:00:00:00", "03:00:00:00:ff:ff"))).toEqual([
       "do: NetworkAddonsConfig cluster: failed to set RangeStart: invalid mac address. Multicast addressing is not supported. " +
         "Unicast addressing must be used. The first octet is 0X3",
       expect.stringMatching(
@@ -97,7 +99,7 @@ describe("preflight about ranges and addresses", () => {
       [expect.stringContaining(`${RANGE} and 02:00:00:00:00:01-`)],
     ],
   ])("%j", async (argv, lines) => {
-    expect(await linesOf(bed, "range", config("02:00:00:00:00:01", "02:00:00:00:ff:ff"), ...argv)).toEqual(lines);
+    expect(await linesOf(harness, "range", config("02:00:00:00:00:01", "02:00:00:00:ff:ff"), ...argv)).toEqual(lines);
   });
 
   it("names addresses of nodes in the range: of annotations, and of NodeMACs", async () => {
@@ -110,7 +112,7 @@ describe("preflight about ranges and addresses", () => {
       groups: { "macpool.network.kubevirt.io": ["v1alpha1"] },
       hosts: [reportOf("node-b", ["02:5d:1c:00:00:08"])],
     };
-    expect(await linesOf(bed, "range", cluster, "--range", RANGE)).toEqual([
+    expect(await linesOf(harness, "range", cluster, "--range", RANGE)).toEqual([
       GOOD,
       "note: 02:5d:1c:00:00:07 is the address of node node-a, as its annotation k8s.ovn.org/l3-gateway-config says: the pool gives it to no VM.",
       "note: 02:5d:1c:00:00:08 is the address of interface eno1 of node node-b: the pool gives it to no VM.",
@@ -138,14 +140,14 @@ describe("preflight about ranges and addresses", () => {
       virtualmachineinstances: [one, other, alone].map(running),
       pods: [pod],
     };
-    expect(await linesOf(bed, "addresses", { lists })).toEqual([
+    expect(await linesOf(harness, "addresses", { lists })).toEqual([
       `note: ${FIRST} belongs to VirtualMachine lab/a, VirtualMachine lab/b and Pod lab/p. 2 of them run: they disturb each other ` +
         "where their networks meet. All keep it after the installation; change it in all but one.",
     ]);
-    expect(await linesOf(bed, "addresses", { lists: { virtualmachines: [one, alone] } })).toEqual([
+    expect(await linesOf(harness, "addresses", { lists: { virtualmachines: [one, alone] } })).toEqual([
       "ok: No MAC address belongs to several objects; 2 in use.",
     ]);
-    expect(await linesOf(bed, "addresses", { lists: { virtualmachines: [one], pods: FORBIDDEN } })).toEqual([
+    expect(await linesOf(harness, "addresses", { lists: { virtualmachines: [one], pods: FORBIDDEN } })).toEqual([
       "unchecked: addresses of pods: needs list on pods",
     ]);
   });
@@ -194,6 +196,6 @@ describe("preflight about ranges and addresses", () => {
       ["unchecked: which bridges nodes have: needs list on nodes"],
     ],
   ])("bridges: %s", async (_, lists = {}, lines) => {
-    expect(await linesOf(bed, "bridges", { lists })).toEqual(lines);
+    expect(await linesOf(harness, "bridges", { lists })).toEqual(lines);
   });
 });

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { CliBed } from "./support/cli-bed.ts";
+import { CliHarness } from "./support/cli-harness.ts";
 import { FORBIDDEN, linesOf, type PreflightCluster, webhooksTo, workloadOf } from "./support/preflight-cluster.ts";
 
 const OPERATOR = "cluster-network-addons-operator";
@@ -13,12 +13,12 @@ const OLM = {
   metadata: { ownerReferences: [{ apiVersion: "v1", kind: "ClusterServiceVersion", name: "cnao.v1", uid: "u" }] },
 };
 
-let bed: CliBed;
+let harness: CliHarness;
 beforeEach(async () => {
-  bed = await CliBed.start();
+  harness = await CliHarness.start();
 });
 afterEach(async () => {
-  await bed[Symbol.asyncDispose]();
+  await harness[Symbol.asyncDispose]();
 });
 
 const deployments = (...all: readonly object[]): PreflightCluster => ({ lists: { deployments: all } });
@@ -115,7 +115,7 @@ describe("preflight about other operators", () => {
       ["unchecked: whether Cluster Network Addons Operator is there: needs list on deployments"],
     ],
   ])("%s", async (_, cluster, lines) => {
-    expect(await linesOf(bed, "operator", cluster)).toEqual(lines);
+    expect(await linesOf(harness, "operator", cluster)).toEqual(lines);
   });
 });
 
@@ -150,7 +150,7 @@ describe("preflight about what is there already", () => {
       ],
     ],
   ])("a KubeMacPool %s", async (_, cluster, lines) => {
-    expect(await linesOf(bed, "mac pool", cluster)).toEqual(lines);
+    expect(await linesOf(harness, "mac pool", cluster)).toEqual(lines);
   });
 
   it("DaemonSets that do the same: those of the same name roll, others stay beside", async () => {
@@ -160,7 +160,7 @@ describe("preflight about what is there already", () => {
       workloadOf("marker", "third", { image: "quay.invalid:5000/team/bridge-marker@sha256:00" }),
       workloadOf("cni-plugins-of-somebody", "kube-system"),
     ];
-    expect(await linesOf(bed, "daemons", { lists: { daemonsets } })).toEqual([
+    expect(await linesOf(harness, "daemons", { lists: { daemonsets } })).toEqual([
       `note: DaemonSet bridge-marker in ${TARGET} is taken over and rolls in place: running pods keep their networks.`,
       expect.stringMatching(
         /^note: DaemonSet kube-cni-linux-bridge-plugin in other stays beside .*replaceForeignPlugins is true\.$/,
@@ -204,7 +204,7 @@ describe("preflight about what is there already", () => {
       "unchecked: whether there is a Multus: needs list on daemonsets",
     ],
   ])("Multus: %s", async (_, cluster, line) => {
-    expect(await linesOf(bed, "multus", cluster)).toEqual([line]);
+    expect(await linesOf(harness, "multus", cluster)).toEqual([line]);
   });
 
   it.each<readonly [string, PreflightCluster, readonly unknown[]]>([
@@ -234,7 +234,7 @@ describe("preflight about what is there already", () => {
       ["ok: The operator takes the NetworkAddonsConfig as it is."],
     ],
   ])("NetworkAddonsConfig: %s", async (_, cluster, lines) => {
-    expect(await linesOf(bed, "config", cluster)).toEqual(lines);
+    expect(await linesOf(harness, "config", cluster)).toEqual(lines);
   });
 
   it("images that the present operator takes from elsewhere, and its pull Secrets", async () => {
@@ -248,7 +248,7 @@ describe("preflight about what is there already", () => {
     const pod = { imagePullSecrets: [{ name: "registry-login" }] };
     const spec = (operator as { spec: { template: { spec: object } } }).spec;
     Object.assign(spec.template.spec, pod);
-    expect(await linesOf(bed, "images", deployments(operator))).toEqual([
+    expect(await linesOf(harness, "images", deployments(operator))).toEqual([
       `note: Deployment ${OPERATOR} in ${TARGET} takes images from elsewhere than this operator: MULTUS_IMAGE registry.example.com:5000/mirror/multus-cni. To keep them, set them after the installation, in the chart by componentImages.`,
       `$ kubectl -n ${TARGET} set env deployment/${OPERATOR} MULTUS_IMAGE=registry.example.com:5000/mirror/multus-cni:v4.3.0`,
       `note: Deployment ${OPERATOR} in ${TARGET} has the pull Secret registry-login: name what you need in your package.`,

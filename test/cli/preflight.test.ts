@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { machine } from "../mac-pool/machines.ts";
-import { CliBed } from "./support/cli-bed.ts";
+import { CliHarness } from "./support/cli-harness.ts";
 import { macpool, NARROW } from "./support/macpool.ts";
 import {
   FORBIDDEN,
@@ -15,26 +15,26 @@ import { status } from "./support/scripted-cluster.ts";
 
 const NODES = { nodes: [nodeOf("node-a")] };
 
-let bed: CliBed;
+let harness: CliHarness;
 beforeEach(async () => {
-  bed = await CliBed.start();
+  harness = await CliHarness.start();
 });
 afterEach(async () => {
-  await bed[Symbol.asyncDispose]();
+  await harness[Symbol.asyncDispose]();
 });
 
 describe("kubectl macpool preflight", () => {
   it("ends with 0 where nothing is to be done, and only reads", async () => {
-    const { exitCode, items, stderr } = await preflightOf(bed, { lists: NODES });
+    const { exitCode, items, stderr } = await preflightOf(harness, { lists: NODES });
     expect({ exitCode, stderr }).toEqual({ exitCode: 0, stderr: "" });
     expect(items.filter(({ state }) => ["do", "unchecked"].includes(state))).toEqual([]);
-    expect(new Set(bed.cluster.asked.map(({ method }) => method))).toEqual(new Set(["GET"]));
+    expect(new Set(harness.cluster.asked.map(({ method }) => method))).toEqual(new Set(["GET"]));
   });
 
   it("ends with 2 where something could not be looked at, and with 1 where something is to be done as well", async () => {
     const hidden = { ...NODES, pods: FORBIDDEN };
-    expect(await preflightOf(bed, { lists: hidden })).toMatchObject({ exitCode: 2 });
-    const old = await preflightOf(bed, { lists: hidden, version: "v1.29.4" });
+    expect(await preflightOf(harness, { lists: hidden })).toMatchObject({ exitCode: 2 });
+    const old = await preflightOf(harness, { lists: hidden, version: "v1.29.4" });
     expect(old.exitCode).toBe(1);
     expect(JSON.parse(old.stdout)).toMatchObject({ toDo: 1, unchecked: 1, total: old.items.length });
   });
@@ -56,7 +56,7 @@ describe("kubectl macpool preflight", () => {
       },
       webhooks: FORBIDDEN,
     };
-    const { exitCode, items } = await preflightOf(bed, cluster);
+    const { exitCode, items } = await preflightOf(harness, cluster);
     expect(exitCode).toBe(2);
     expect(items.filter(({ state }) => state !== "unchecked")).toEqual([]);
     for (const { text } of items) expect(text).toMatch(/: needs (list|get) on /);
@@ -74,14 +74,14 @@ describe("kubectl macpool preflight", () => {
       /^error: the API server answered 500 to GET \/version\n/,
     ],
   ])("ends with 2 and one sentence for %s", async (_, cluster, sentence) => {
-    const { exitCode, stdout, stderr } = await preflightOf(bed, cluster);
+    const { exitCode, stdout, stderr } = await preflightOf(harness, cluster);
     expect({ exitCode, stdout }).toEqual({ exitCode: 2, stdout: "" });
     expect(stderr).toMatch(sentence);
   });
 
   it("ends with 2 where no API server answers", async () => {
     const away = ["preflight", "--server", "http://127.0.0.1:1"];
-    const { exitCode, stderr } = await macpool(bed.kubeconfig, away);
+    const { exitCode, stderr } = await macpool(harness.kubeconfig, away);
     expect(exitCode).toBe(2);
     expect(stderr).toMatch(/^error: the API server \S+ can't be reached \(ECONNREFUSED\)/);
   });
@@ -95,8 +95,8 @@ describe("kubectl macpool preflight", () => {
       ownerReferences: [evil],
     };
     const operator = workloadOf("cluster-network-addons-operator", "kubevirt-hyperconverged", { image, metadata });
-    bed.cluster.script = scriptOf({ lists: { ...NODES, deployments: [operator] } });
-    const { stdout } = await macpool(bed.kubeconfig, ["preflight"], { terminal: NARROW });
+    harness.cluster.script = scriptOf({ lists: { ...NODES, deployments: [operator] } });
+    const { stdout } = await macpool(harness.kubeconfig, ["preflight"], { terminal: NARROW });
     const long = stdout.split("\n").filter((line) => line.length > 80);
     expect(long.filter((line) => !line.includes("registry.example.com"))).toEqual([]);
     // biome-ignore lint/suspicious/noControlCharactersInRegex: none of them is to be there
@@ -112,7 +112,7 @@ describe("kubectl macpool preflight", () => {
     const machines = Array.from({ length: 24 }, (_, index) =>
       machine(`vm-${index}`, "lab", [{ name: "net1", macAddress: `02:00:00:00:01:${10 + Math.floor(index / 2)}` }]),
     );
-    const said = await linesOf(bed, "addresses", { lists: { ...NODES, virtualmachines: machines } });
+    const said = await linesOf(harness, "addresses", { lists: { ...NODES, virtualmachines: machines } });
     expect(said).toHaveLength(11);
     expect(said.at(-1)).toBe("note: 2 more addresses belong to several objects.");
   });
@@ -126,8 +126,8 @@ describe("kubectl macpool preflight", () => {
     [["--range", "02:00:00:00:00:09-02:00:00:00:00:01"], /Range end is lesser than or equal to its start/],
     [["-o", "name"], "preflight has no names: use -o table, json or yaml"],
   ])("refuses %j in one sentence with exit code 2", async (argv, sentence) => {
-    bed.cluster.script = scriptOf({});
-    const { exitCode, stdout, stderr } = await macpool(bed.kubeconfig, ["preflight", ...argv]);
+    harness.cluster.script = scriptOf({});
+    const { exitCode, stdout, stderr } = await macpool(harness.kubeconfig, ["preflight", ...argv]);
     expect({ exitCode, stdout }).toEqual({ exitCode: 2, stdout: "" });
     const said = stderr.slice("error: ".length, -1);
     if (typeof sentence === "string") expect(said).toBe(sentence);
@@ -146,7 +146,7 @@ describe("preflight about the platform", () => {
     ],
     ["a version that it can't read", { version: "devel" }, [expect.stringMatching(/^ok: Kubernetes devel /)]],
   ])("kubernetes: %s", async (_, cluster, lines) => {
-    expect(await linesOf(bed, "kubernetes", cluster)).toEqual(lines);
+    expect(await linesOf(harness, "kubernetes", cluster)).toEqual(lines);
   });
 
   const kubevirts = (observedKubeVirtVersion?: string) => [
@@ -173,7 +173,7 @@ describe("preflight about the platform", () => {
       ["unchecked: the version of KubeVirt: needs list on kubevirts.kubevirt.io"],
     ],
   ])("kubevirt: %s", async (_, cluster, lines) => {
-    expect(await linesOf(bed, "kubevirt", cluster)).toEqual(lines);
+    expect(await linesOf(harness, "kubevirt", cluster)).toEqual(lines);
   });
 
   const OPENSHIFT = { "operator.openshift.io": ["v1"] };
@@ -203,7 +203,7 @@ describe("preflight about the platform", () => {
       ["note: Accounts whose pods need their node get SecurityContextConstraints of their own."],
     ],
   ])("openshift: %s", async (_, cluster, lines) => {
-    expect(await linesOf(bed, "openshift", cluster)).toEqual(lines);
+    expect(await linesOf(harness, "openshift", cluster)).toEqual(lines);
   });
 
   const namespace = (level: string | undefined, more: object = {}): PreflightCluster => {
@@ -229,7 +229,7 @@ describe("preflight about the platform", () => {
       ],
     ],
   ])("namespace: %s", async (_, cluster, lines) => {
-    expect(await linesOf(bed, "namespace", cluster, "-n", "lab")).toEqual(lines);
+    expect(await linesOf(harness, "namespace", cluster, "-n", "lab")).toEqual(lines);
   });
 
   it.each<readonly [string, readonly object[], readonly string[]]>([
@@ -274,6 +274,6 @@ describe("preflight about the platform", () => {
       ],
     ],
   ])("nodes: %s", async (_, nodes, lines) => {
-    expect(await linesOf(bed, "nodes", { lists: { nodes } })).toEqual(lines);
+    expect(await linesOf(harness, "nodes", { lists: { nodes } })).toEqual(lines);
   });
 });

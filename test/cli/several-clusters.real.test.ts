@@ -20,28 +20,28 @@ let cli: CliProcess;
 beforeAll(async () => {
   cli = await CliProcess.build();
   for (const name of NAMES) {
-    const bed = await PoolFixture.start({ kubevirt: false });
-    beds.push(bed);
-    await fill(bed, name);
+    const harness = await PoolFixture.start({ kubevirt: false });
+    beds.push(harness);
+    await fill(harness, name);
   }
   cli.kubeconfig = await cli.write("kubeconfig", JSON.stringify(merged()));
 });
 afterAll(async () => {
-  await Promise.all(beds.map((bed) => bed[Symbol.asyncDispose]()));
+  await Promise.all(beds.map((harness) => harness[Symbol.asyncDispose]()));
   await cli?.[Symbol.asyncDispose]();
 });
 
-async function fill(bed: PoolFixture, name: Name): Promise<void> {
+async function fill(harness: PoolFixture, name: Name): Promise<void> {
   const range = RANGES[name];
   const [start = "", end = ""] = range.split("-");
-  await bed.admin.create(KINDS.pools, { metadata: { name: "default" }, spec: { ranges: [{ start, end }] } });
+  await harness.admin.create(KINDS.pools, { metadata: { name: "default" }, spec: { ranges: [{ start, end }] } });
   const parsed = parseRangeText(range);
   const capacity = parsed === undefined ? 0 : rangeSize(parsed);
   const status = { observedGeneration: 1, ranges: [range], capacity, used: 2, free: capacity - 2 };
   const patch = { type: "merge", body: { status } } as const;
-  await bed.admin.patch(KINDS.pools, { name: "default" }, patch, { subresource: "status" });
+  await harness.admin.patch(KINDS.pools, { name: "default" }, patch, { subresource: "status" });
   for (const mac of MACS[name]) {
-    await bed.admin.create(KINDS.claims, {
+    await harness.admin.create(KINDS.claims, {
       metadata: { name: claimName(parseMac(mac) as Mac), annotations: { [CLAIM_BREAK_GLASS]: "true" } },
       spec: { mac, pool: "default", origin: "automatic" },
       status: {
@@ -56,7 +56,7 @@ async function fill(bed: PoolFixture, name: Name): Promise<void> {
 
 /** One kubeconfig with both clusters, and with the first under a second name. */
 function merged(): object {
-  const parts = beds.map((bed) => parse(bed.controlPlane.kubeconfigText));
+  const parts = beds.map((harness) => parse(harness.controlPlane.kubeconfigText));
   const named = parts.map((part, index) => ({ part, name: NAMES[index] ?? "" }));
   const again = [...named, ...named.slice(0, 1).map(({ part }) => ({ part, name: "again" }))];
   return {

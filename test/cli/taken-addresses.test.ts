@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, expect, it } from "vitest";
-import { CliBed } from "./support/cli-bed.ts";
+import { CliHarness } from "./support/cli-harness.ts";
 import { CLAIM } from "./support/objects.ts";
 import { type Script, status } from "./support/scripted-cluster.ts";
 
@@ -23,24 +23,24 @@ const pod = {
   },
 };
 
-let bed: CliBed;
+let harness: CliHarness;
 
 beforeEach(async () => {
-  bed = await CliBed.start();
+  harness = await CliHarness.start();
 });
 afterEach(async () => {
-  await bed[Symbol.asyncDispose]();
+  await harness[Symbol.asyncDispose]();
 });
 
 it("of a pod that the pool gave to a VM are told alike by find and explain", async () => {
   const other: Script["other"] = (path) =>
     path === "/api/v1/namespaces/lab/pods/thief" ? { body: pod } : status(403, "no", "Forbidden");
-  const found = await bed.say({ rest, other }, "find", "pod/lab/thief");
+  const found = await harness.say({ rest, other }, "find", "pod/lab/thief");
   expect(found.stdout).toMatch(
     `Pod lab/thief has ${MAC}, and no claim of it.\n${MAC} is held by VirtualMachine default/web\n`,
   );
   expect(found.exitCode).toBe(0);
-  const explained = await bed.say({ rest, other }, "explain", "pod/lab/thief");
+  const explained = await harness.say({ rest, other }, "explain", "pod/lab/thief");
   expect(explained.stdout).toContain(
     `wrong    accepted   it takes ${MAC}, which the pool gave to VirtualMachine default/web\n`,
   );
@@ -48,7 +48,7 @@ it("of a pod that the pool gave to a VM are told alike by find and explain", asy
 
 it("are looked for only where an object is named with its namespace", async () => {
   const asked = async (...argv: string[]) => {
-    const { exitCode, stdout } = await bed.say({ rest }, "find", ...argv);
+    const { exitCode, stdout } = await harness.say({ rest }, "find", ...argv);
     return [exitCode, stdout];
   };
   expect(await asked("thief")).toEqual([1, ""]);

@@ -19,7 +19,7 @@ import { startServedPool } from "./support/pool-service.ts";
 const NAME = "api.cluster.invalid";
 
 describe("kubectl macpool, a proxy and an exec plugin in front of a real API server", () => {
-  let bed: PoolFixture;
+  let harness: PoolFixture;
   let cli: CliProcess;
   let token: string;
   let target: string;
@@ -27,22 +27,22 @@ describe("kubectl macpool, a proxy and an exec plugin in front of a real API ser
 
   beforeAll(async () => {
     cli = await CliProcess.build();
-    bed = await startServedPool();
-    token = await viewerToken(bed, "viewer", "cluster");
-    const { host, port } = new URL(bed.controlPlane.url);
+    harness = await startServedPool();
+    token = await viewerToken(harness, "viewer", "cluster");
+    const { host, port } = new URL(harness.controlPlane.url);
     [target, place] = [host, `${NAME}:${port}`];
-    await bed.admin.create(KINDS.virtualMachines, machine("web", "default", [{ name: "net1" }]));
-    cli.kubeconfig = await kubeconfig("near", { server: bed.controlPlane.url }, { token });
+    await harness.admin.create(KINDS.virtualMachines, machine("web", "default", [{ name: "net1" }]));
+    cli.kubeconfig = await kubeconfig("near", { server: harness.controlPlane.url }, { token });
     await eventually("the replica knows the VM", async () => (await macpool("list")).stdout.includes("web"));
   });
   afterAll(async () => {
-    await bed?.[Symbol.asyncDispose]();
+    await harness?.[Symbol.asyncDispose]();
     await cli?.[Symbol.asyncDispose]();
   });
 
   /** As a user writes it. */
   function kubeconfig(name: string, cluster: object, user: object): Promise<string> {
-    const ca = Buffer.from(bed.controlPlane.authority.certificate).toString("base64");
+    const ca = Buffer.from(harness.controlPlane.authority.certificate).toString("base64");
     const clusters = [
       { name, cluster: { "certificate-authority-data": ca, "tls-server-name": "kubernetes", ...cluster } },
     ];
@@ -103,10 +103,10 @@ describe("kubectl macpool, a proxy and an exec plugin in front of a real API ser
     const noteOf = async (kubeconfig: string): Promise<string> =>
       (await macpool("list", "-A", "--kubeconfig", kubeconfig)).stderr.split(". This answer is from")[0] ?? "";
     const note = "note: the MAC pool's service can't be asked:";
-    expect(await noteOf(bed.controlPlane.kubeconfig)).toBe(
+    expect(await noteOf(harness.controlPlane.kubeconfig)).toBe(
       `${note} no pod of it in namespace ${POOL_NAMESPACE} is Ready`,
     );
-    expect(await noteOf(await cli.write("nobody", await bed.controlPlane.userKubeconfig("nobody")))).toBe(
+    expect(await noteOf(await cli.write("nobody", await harness.controlPlane.userKubeconfig("nobody")))).toBe(
       `${note} the kubeconfig has a client certificate and no token, and you may not list pods in namespace ${POOL_NAMESPACE}: ` +
         `give --token, for example --token $(kubectl -n ${POOL_NAMESPACE} create token ACCOUNT)`,
     );
@@ -156,7 +156,7 @@ printf '{"apiVersion":"client.authentication.k8s.io/v1","kind":"ExecCredential",
     const used = join(cli.folder, "used");
     const revokedFirst = `if [ -e ${used} ]; then token='${token}'; else touch ${used}; token=revoked; fi`;
     const { user, runs } = await plugin("revoked-first", revokedFirst);
-    const config = await kubeconfig("revoked", { server: bed.controlPlane.url }, user);
+    const config = await kubeconfig("revoked", { server: harness.controlPlane.url }, user);
     const list = await macpool("list", "--kubeconfig", config);
     expect(list).toMatchObject({ code: 0, stderr: "" });
     expect(list.stdout).toContain("vm/web");
@@ -165,14 +165,14 @@ printf '{"apiVersion":"client.authentication.k8s.io/v1","kind":"ExecCredential",
 
   it("goes on serving the page when its token is revoked meanwhile", { timeout: 120_000 }, async () => {
     const file = join(cli.folder, "now");
-    await writeFile(file, await viewerToken(bed, "leaver", "cluster"));
+    await writeFile(file, await viewerToken(harness, "leaver", "cluster"));
     const { user, runs } = await plugin("from-file", `token=$(cat ${file})`);
-    const config = await kubeconfig("leaver", { server: bed.controlPlane.url }, user);
+    const config = await kubeconfig("leaver", { server: harness.controlPlane.url }, user);
     const ui = await openUi(config);
     const claims = new URL("api/v1/claims", ui.url);
     expect((await fetch(claims)).status).toBe(200);
     const transport = new Transport(await credentialsFromKubeconfig(config));
-    await bed.admin.delete(RESOURCES.serviceAccounts, { name: "leaver", namespace: "default" });
+    await harness.admin.delete(RESOURCES.serviceAccounts, { name: "leaver", namespace: "default" });
     await eventually(
       "the API server knows the old token no longer",
       async () => (await transport.send({ method: "GET", path: "/api", headers: {}, idleTimeoutMs: 0 })).status === 401,

@@ -14,42 +14,42 @@ import { CliProcess } from "./support/cli-process.ts";
 import { createNetwork, letUseProxy, startServedPool } from "./support/pool-service.ts";
 
 describe("kubectl macpool through the API server's proxy", () => {
-  let bed: PoolFixture;
+  let pool: PoolFixture;
   let cli: CliProcess;
   let mac: string;
 
   beforeAll(async () => {
     cli = await CliProcess.build();
-    bed = await startServedPool();
+    pool = await startServedPool();
     cli.kubeconfig = await kubeconfig("viewer", "cluster");
-    await bed.admin.create(RESOURCES.namespaces, { metadata: { name: "lab" } });
-    const vm = await bed.admin.create(KINDS.virtualMachines, machine("web", "default", [{ name: "net1" }]));
+    await pool.admin.create(RESOURCES.namespaces, { metadata: { name: "lab" } });
+    const vm = await pool.admin.create(KINDS.virtualMachines, machine("web", "default", [{ name: "net1" }]));
     mac = macsOf(vm)[0] ?? "";
-    await bed.admin.create(
+    await pool.admin.create(
       KINDS.virtualMachines,
       machine("probe", "lab", [{ name: "a", macAddress: "02:00:00:00:00:01" }]),
     );
-    const refused = bed.admin.create(
+    const refused = pool.admin.create(
       KINDS.virtualMachines,
       machine("web-2", "default", [{ name: "net1", macAddress: mac }]),
     );
     await expect(refused).rejects.toThrow(mac);
-    await createNetwork(bed);
+    await createNetwork(pool);
     await eventually("the replica knows both VMs", async () => {
       const { items = [] } = JSON.parse((await macpool("list", "-A", "-o", "json")).stdout || "{}");
       return items.length === 2 && items.every(({ phase }: { phase: string }) => phase === "Bound");
     });
   });
   afterAll(async () => {
-    await bed?.[Symbol.asyncDispose]();
+    await pool?.[Symbol.asyncDispose]();
     await cli?.[Symbol.asyncDispose]();
   });
 
   async function kubeconfig(name: string, where: Parameters<typeof viewerToken>[2]): Promise<string> {
-    return cli.write(`${name}.kubeconfig`, bed.controlPlane.tokenKubeconfig(await viewerToken(bed, name, where)));
+    return cli.write(`${name}.kubeconfig`, pool.controlPlane.tokenKubeconfig(await viewerToken(pool, name, where)));
   }
 
-  // The bed's API server asks the webhooks by a URL, which says nothing about a Service.
+  // The API server of the fixture asks the webhooks by a URL, which says nothing about a Service.
   const macpool = (...args: string[]): Promise<CommandResult> => cli.run(...args, "--pool-namespace", POOL_NAMESPACE);
 
   it("answers every command with the pool's own knowledge and the viewer's rights", async () => {
@@ -82,7 +82,7 @@ describe("kubectl macpool through the API server's proxy", () => {
 
   it("shows a tenant the own namespace, and says nothing about others", async () => {
     const tenant = await kubeconfig("tenant", { namespace: "lab" });
-    await letUseProxy(bed, "tenant");
+    await letUseProxy(pool, "tenant");
     const list = await macpool("list", "-n", "lab", "--kubeconfig", tenant);
     expect(list).toMatchObject({ code: 0, stderr: "" });
     expect(list.stdout).toContain("02:00:00:00:00:01");
@@ -140,9 +140,9 @@ describe("kubectl macpool through the API server's proxy", () => {
   });
 
   it("finds the node that has an address", async () => {
-    const node = await bed.admin.create(RESOURCES.nodes, { metadata: { name: "node-a" } });
+    const node = await pool.admin.create(RESOURCES.nodes, { metadata: { name: "node-a" } });
     const ownerReferences = [{ apiVersion: "v1", kind: "Node", name: "node-a", uid: node.metadata.uid ?? "" }];
-    await bed.admin.create(KINDS.nodeMacs, {
+    await pool.admin.create(KINDS.nodeMacs, {
       metadata: { name: "node-a", ownerReferences },
       addresses: [{ mac: "02:5d:1c:00:00:b0", interface: "eno1" }],
     });
@@ -182,12 +182,12 @@ describe("kubectl macpool through the API server's proxy", () => {
         .filter(Boolean)
         .map((line) => JSON.parse(line) as { type: string; object: { mac: string } });
     await eventually("it has told what there is", () => events().length === 2);
-    const made = await bed.admin.create(KINDS.virtualMachines, machine("brief", "default", [{ name: "net1" }]));
+    const made = await pool.admin.create(KINDS.virtualMachines, machine("brief", "default", [{ name: "net1" }]));
     const [own] = macsOf(made);
     await eventually("it tells the new claim", () =>
       events().some(({ type, object }) => type === "ADDED" && object.mac === own),
     );
-    await bed.admin.delete(KINDS.virtualMachines, { name: "brief", namespace: "default" });
+    await pool.admin.delete(KINDS.virtualMachines, { name: "brief", namespace: "default" });
     await eventually("it tells the end", () => events().filter(({ object }) => object.mac === own).length >= 2);
     watching.kill("SIGINT");
     const [code] = await once(watching, "exit");
@@ -240,11 +240,11 @@ describe("kubectl macpool through the API server's proxy", () => {
       const index = Math.floor(random.next() * names.length);
       if (names.length > 4 && random.next() < 0.4) {
         const [name = ""] = names.splice(index, 1);
-        await bed.admin.delete(KINDS.virtualMachines, { name, namespace: "lab" });
+        await pool.admin.delete(KINDS.virtualMachines, { name, namespace: "lab" });
       } else {
         const name = `vm-${step}`;
         const own = random.next() < 0.3 ? { macAddress: `02:aa:00:00:00:${(16 + step).toString(16)}` } : {};
-        await bed.admin.create(KINDS.virtualMachines, machine(name, "lab", [{ name: "a", ...own }, { name: "b" }]));
+        await pool.admin.create(KINDS.virtualMachines, machine(name, "lab", [{ name: "a", ...own }, { name: "b" }]));
         names.push(name);
       }
     }
@@ -257,7 +257,7 @@ describe("kubectl macpool through the API server's proxy", () => {
         owners: owners.map(({ name, interface: nic }) => `${name}/${nic}`),
       }));
     await eventually("kubectl, REST and the objects say the same", async () => {
-      const kubectl = await runCommand([bed.controlPlane.kubectlPath, "get", "macclaim", "-o", "json"], {
+      const kubectl = await runCommand([pool.controlPlane.kubectlPath, "get", "macclaim", "-o", "json"], {
         env: cli.env,
       });
       const objects = (JSON.parse(kubectl.stdout).items as MACClaim[]).map(({ spec, status }) => ({
@@ -278,7 +278,7 @@ describe("kubectl macpool through the API server's proxy", () => {
   });
 
   it("goes on from the objects when the pool is down", async () => {
-    await bed.killReplica("one");
+    await pool.killReplica("one");
     const list = await macpool("list");
     expect(list.code).toBe(0);
     expect(list.stdout).toContain(mac);

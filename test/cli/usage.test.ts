@@ -1,15 +1,15 @@
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { FIRST } from "./support/answers.ts";
-import { CliBed } from "./support/cli-bed.ts";
+import { CliHarness } from "./support/cli-harness.ts";
 import { macpool } from "./support/macpool.ts";
 
-let bed: CliBed;
+let harness: CliHarness;
 
 beforeEach(async () => {
-  bed = await CliBed.start();
+  harness = await CliHarness.start();
 });
 afterEach(async () => {
-  await bed[Symbol.asyncDispose]();
+  await harness[Symbol.asyncDispose]();
 });
 
 describe("wrong usage", () => {
@@ -39,13 +39,17 @@ describe("wrong usage", () => {
     [["doctor", "-o", "name"], "doctor has no names: use -o table, json or yaml"],
   ])("%j is refused in one sentence with exit code 2", async (argv, sentence) => {
     const consistent = { findings: [], total: 0 };
-    bed.cluster.script = { rest: () => ({ body: consistent }) };
-    expect(await macpool(bed.kubeconfig, argv)).toEqual({ exitCode: 2, stdout: "", stderr: `error: ${sentence}\n` });
+    harness.cluster.script = { rest: () => ({ body: consistent }) };
+    expect(await macpool(harness.kubeconfig, argv)).toEqual({
+      exitCode: 2,
+      stdout: "",
+      stderr: `error: ${sentence}\n`,
+    });
   });
 });
 
 it.each(["version", "help"])("help %s shows what --help shows", async (command) => {
-  const all = await macpool(bed.kubeconfig, ["--help"]);
-  expect(await macpool(bed.kubeconfig, ["help", command])).toEqual(all);
+  const all = await macpool(harness.kubeconfig, ["--help"]);
+  expect(await macpool(harness.kubeconfig, ["help", command])).toEqual(all);
   expect(all.stdout).toContain("version of this program");
 });

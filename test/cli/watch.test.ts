@@ -2,20 +2,20 @@ import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { RestBackend } from "../../src/cli/backends/rest-backend.ts";
 import { ApiError } from "../../src/kube/client/api-error.ts";
 import { claims, FIRST } from "./support/answers.ts";
-import { CliBed } from "./support/cli-bed.ts";
+import { CliHarness } from "./support/cli-harness.ts";
 import { goldenPath, onEveryTerminal } from "./support/golden.ts";
 import { type Ended, macpool } from "./support/macpool.ts";
 import { CLAIM, POOL } from "./support/objects.ts";
 import { type Answer, problem, status } from "./support/scripted-cluster.ts";
 import { listedEvents } from "./support/watch-events.ts";
 
-let bed: CliBed;
+let harness: CliHarness;
 
 beforeEach(async () => {
-  bed = await CliBed.start();
+  harness = await CliHarness.start();
 });
 afterEach(async () => {
-  await bed[Symbol.asyncDispose]();
+  await harness[Symbol.asyncDispose]();
 });
 
 const list = (items: readonly object[]) => ({ body: { items, total: items.length } });
@@ -29,7 +29,7 @@ async function watched(answers: readonly Answer[], lines: number): Promise<Ended
   const ended = new AbortController();
   const told: string[] = [];
   let requests = 0;
-  bed.cluster.script = {
+  harness.cluster.script = {
     rest: (_, query) => (query.has("watch") ? answers[Math.min(requests++, answers.length - 1)] : list([])),
   };
   const onPrint = (line: string): void => {
@@ -38,19 +38,19 @@ async function watched(answers: readonly Answer[], lines: number): Promise<Ended
     if (told.length === lines) ended.abort();
   };
   const argv = ["watch", "-A", "-o", "json"];
-  return { ...(await macpool(bed.kubeconfig, argv, { signal: ended.signal, onPrint })), told };
+  return { ...(await macpool(harness.kubeconfig, argv, { signal: ended.signal, onPrint })), told };
 }
 
 describe("a watch", () => {
   it("is what list -w shows too", async () => {
-    bed.cluster.script = { rest: (_, query) => (query.has("watch") ? events(listedEvents(claims)) : list([])) };
+    harness.cluster.script = { rest: (_, query) => (query.has("watch") ? events(listedEvents(claims)) : list([])) };
     const printed = async (argv: readonly string[]): Promise<readonly string[]> => {
       const ended = new AbortController();
       const lines: string[] = [];
       const onPrint = (line: string): void => {
         if (lines.push(line) === claims.length) ended.abort();
       };
-      await macpool(bed.kubeconfig, argv, { signal: ended.signal, onPrint });
+      await macpool(harness.kubeconfig, argv, { signal: ended.signal, onPrint });
       return lines;
     };
     const watched = await printed(["watch", "-A"]);
@@ -60,8 +60,8 @@ describe("a watch", () => {
 
   it("says what REST refuses, and begins with what there is", async () => {
     const detail = 'User "x" may not list macclaims: ask for a role that allows it.';
-    bed.cluster.script = { proxy: problem(403, "FORBIDDEN", detail) };
-    expect((await macpool(bed.kubeconfig, ["watch", "-A"])).stderr).toBe(`error: ${detail}\n`);
+    harness.cluster.script = { proxy: problem(403, "FORBIDDEN", detail) };
+    expect((await macpool(harness.kubeconfig, ["watch", "-A"])).stderr).toBe(`error: ${detail}\n`);
     const ended = new AbortController();
     const printed: string[] = [];
     const [first, second] = claims;
@@ -71,7 +71,7 @@ describe("a watch", () => {
       'data: {"type":"BOOKMARK"}\n\n',
       `id: a-3\ndata: ${JSON.stringify({ type: "DELETED", object: second })}\n\n`,
     ];
-    bed.cluster.script = {
+    harness.cluster.script = {
       rest: (_, query) =>
         query.get("sendInitialEvents") === "true" ? { body: events.join(""), type: "text/event-stream" } : list([]),
     };
@@ -79,7 +79,7 @@ describe("a watch", () => {
       printed.push(text);
       if (printed.length === 4) ended.abort();
     };
-    const { exitCode } = await macpool(bed.kubeconfig, ["watch", "-A"], { signal: ended.signal, onPrint });
+    const { exitCode } = await macpool(harness.kubeconfig, ["watch", "-A"], { signal: ended.signal, onPrint });
     expect(exitCode).toBe(0);
     expect(printed.map((line) => line.slice(10, 37))).toEqual([
       "ADDED     02:00:00:00:00:01",
@@ -96,7 +96,7 @@ describe("a watch", () => {
     ];
     const events = changes.map((change, index) => `id: a-${index + 2}\ndata: ${JSON.stringify(change)}\n\n`).join("");
     const body = `${listedEvents(claims)}${events}`;
-    bed.cluster.script = {
+    harness.cluster.script = {
       rest: (_, query) => (query.has("watch") ? { body, type: "text/event-stream" } : list([])),
     };
     const argv = ["watch", "-A"];
@@ -107,7 +107,7 @@ describe("a watch", () => {
         lines += 1;
         if (lines === claims.length + 2) ended.abort();
       };
-      return macpool(bed.kubeconfig, argv, { terminal, signal: ended.signal, onPrint });
+      return macpool(harness.kubeconfig, argv, { terminal, signal: ended.signal, onPrint });
     });
     await expect(texts).toMatchFileSnapshot(goldenPath("watch"));
   });
@@ -118,7 +118,7 @@ describe("a watch", () => {
     const event = (id: number, revision: string) =>
       `id: a-${id}\ndata: ${JSON.stringify({ type: "MODIFIED", object: { ...first, revision } })}\n\n`;
     let watches = 0;
-    bed.cluster.script = {
+    harness.cluster.script = {
       rest: (_, query) => {
         if (!query.has("watch")) return list([]);
         watches += 1;
@@ -130,9 +130,9 @@ describe("a watch", () => {
       printed.push(text);
       if (printed.length === 2) ended.abort();
     };
-    await macpool(bed.kubeconfig, ["watch", "-A", "-o", "json"], { signal: ended.signal, onPrint });
+    await macpool(harness.kubeconfig, ["watch", "-A", "-o", "json"], { signal: ended.signal, onPrint });
     expect(printed.map((line) => JSON.parse(line).object.revision)).toEqual(["1", "2"]);
-    const resumed = bed.cluster.asked.map(({ headers }) => headers["last-event-id"]).filter(Boolean);
+    const resumed = harness.cluster.asked.map(({ headers }) => headers["last-event-id"]).filter(Boolean);
     expect(resumed[0]).toBe("a-1");
   });
 });
@@ -186,7 +186,7 @@ describe("a watch that is refused because the service is busy", () => {
     const { told, stderr, exitCode } = await watched(answers, 2);
     expect(told).toEqual([`ADDED ${first?.mac} 71`, `MODIFIED ${first?.mac} 72`]);
     expect({ stderr, exitCode }).toEqual({ stderr: "", exitCode: 0 });
-    const resumed = bed.cluster.asked.map(({ headers }) => headers["last-event-id"]);
+    const resumed = harness.cluster.asked.map(({ headers }) => headers["last-event-id"]);
     expect(resumed.slice(-3)).toEqual(["a-1", "a-1", "a-1"]);
   });
 
@@ -194,7 +194,7 @@ describe("a watch that is refused because the service is busy", () => {
     const { told, stderr, exitCode } = await watched([events(listedEvents(claims.slice(0, 1))), busy], 2);
     expect(told).toHaveLength(1);
     expect({ stderr, exitCode }).toEqual({ stderr: `error: ${detail}\n`, exitCode: 2 });
-    expect(bed.cluster.asked.filter(({ path }) => path.includes("watch=true"))).toHaveLength(10);
+    expect(harness.cluster.asked.filter(({ path }) => path.includes("watch=true"))).toHaveLength(10);
   });
 
   it("waits as long as it is asked to, a second where nothing is said, and not for ever", async () => {
@@ -217,7 +217,7 @@ describe("a watch that is refused because the service is busy", () => {
   it("asks the objects when the API server has nobody to ask in its place", async () => {
     const ended = new AbortController();
     let requests = 0;
-    bed.cluster.script = {
+    harness.cluster.script = {
       pools: [POOL],
       claims: [CLAIM],
       rest: (_, query) => {
@@ -230,7 +230,7 @@ describe("a watch that is refused because the service is busy", () => {
     const onPrint = (text: string): void => {
       if (text.includes(FIRST)) ended.abort();
     };
-    const { stderr } = await macpool(bed.kubeconfig, ["watch", "-A"], { signal: ended.signal, onPrint });
+    const { stderr } = await macpool(harness.kubeconfig, ["watch", "-A"], { signal: ended.signal, onPrint });
     expect(stderr).toContain("it does not answer (no endpoints available)");
   });
 });

@@ -5,8 +5,8 @@ import type { KubeClient } from "../../src/kube/client/client.ts";
 import { RESOURCES } from "../../src/kube/client/resource.ts";
 import { eventually } from "../support/eventually.ts";
 import { type Cluster, MULTUS_IMAGE, startCluster } from "./cluster.ts";
+import { CONFIGS } from "./demo/demo-cluster.ts";
 import { networkAddonsConfig } from "./demo/objects.ts";
-import { CONFIGS } from "./demo/stage.ts";
 import * as product from "./product.ts";
 import { testPod } from "./test-pods.ts";
 

@@ -2,7 +2,7 @@
 import type { KubeClient } from "../../src/kube/client/client.ts";
 import { eventually } from "../support/eventually.ts";
 import type { Cluster } from "./cluster.ts";
-import { CONFIGS } from "./demo/stage.ts";
+import { CONFIGS } from "./demo/demo-cluster.ts";
 import { manifest } from "./test-pods.ts";
 
 /** Throws what kubectl says when it fails. */

@@ -13,8 +13,8 @@ import { type KubeObject, RESOURCES, type Resource } from "../../src/kube/client
 import { formerPool, leave, poolService, RANGE, secret } from "../operator/support/predecessor.ts";
 import { eventually } from "../support/eventually.ts";
 import { type Cluster, startCluster } from "./cluster.ts";
+import { CONFIGS } from "./demo/demo-cluster.ts";
 import { networkAddonsConfig, virtualMachine } from "./demo/objects.ts";
-import { CONFIGS } from "./demo/stage.ts";
 import { installKubevirt } from "./kubevirt/install.ts";
 import { makeRunDirectory } from "./run-directory.ts";
 import { Admissions } from "./upgrade/admissions.ts";

@@ -5,8 +5,8 @@ import { BRIDGE_MARKER_HEALTH_PORT } from "../../src/api/node-ports.ts";
 import type { KubeClient } from "../../src/kube/client/client.ts";
 import { RESOURCES } from "../../src/kube/client/resource.ts";
 import { type Cluster, startCluster } from "./cluster.ts";
+import { CONFIGS } from "./demo/demo-cluster.ts";
 import { networkAddonsConfig } from "./demo/objects.ts";
-import { CONFIGS } from "./demo/stage.ts";
 import * as product from "./product.ts";
 import { testPod } from "./test-pods.ts";
 

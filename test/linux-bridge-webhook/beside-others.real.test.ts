@@ -11,7 +11,7 @@ import type { JsonPatchOp } from "../../src/kube/client/json-patch.ts";
 import { RESOURCES } from "../../src/kube/client/resource.ts";
 import { PoolFixture } from "../mac-pool/pool-fixture.ts";
 import { appliedPatch } from "../support/applied-patch.ts";
-import { InjectorBed } from "./injector-bed.ts";
+import { InjectorHarness } from "./injector-harness.ts";
 import { BR1, BR2, NADS, PODS } from "./pods.ts";
 
 /**
@@ -132,27 +132,27 @@ const resourcesOf = (pod: Pod) => (pod.spec?.containers ?? []).map(({ resources 
 
 describe("the injection on a real API server", () => {
   let pool: PoolFixture;
-  let bed: InjectorBed;
+  let harness: InjectorHarness;
 
   beforeAll(async () => {
     pool = await PoolFixture.start();
-    bed = await InjectorBed.start({ controlPlane: pool.controlPlane });
+    harness = await InjectorHarness.start({ controlPlane: pool.controlPlane });
     for (const [key, annotations] of Object.entries(NADS)) {
       const [namespace = "", name = ""] = key.split("/");
-      await bed.admin.create(RESOURCES.namespaces, { metadata: { name: namespace } }).catch((error) => {
+      await harness.admin.create(RESOURCES.namespaces, { metadata: { name: namespace } }).catch((error) => {
         if (!isAlreadyExists(error)) throw error;
       });
-      await bed.createNad(name, annotations, namespace);
+      await harness.createNad(name, annotations, namespace);
     }
   });
   afterAll(async () => {
-    await bed?.[Symbol.asyncDispose]();
+    await harness?.[Symbol.asyncDispose]();
     await pool?.[Symbol.asyncDispose]();
   });
 
   describe("by itself", () => {
-    beforeAll(() => bed.registerWebhook());
-    afterAll(() => bed.unregisterWebhook());
+    beforeAll(() => harness.registerWebhook());
+    afterAll(() => harness.unregisterWebhook());
 
     const answers: Readonly<Record<string, { allowed: boolean; patch?: JsonPatchOp[]; message?: string }>> = JSON.parse(
       readFileSync(GOLDEN, "utf8"),
@@ -160,7 +160,7 @@ describe("the injection on a real API server", () => {
 
     it.each(Object.entries(PODS))("makes of a pod with %s what is on record", async (what, pod) => {
       const { allowed, patch = [], message = "" } = answers[what] ?? { allowed: false };
-      const created = bed.admin.create(RESOURCES.pods, pod);
+      const created = harness.admin.create(RESOURCES.pods, pod);
       if (!allowed) return expect(created).rejects.toThrow(message);
       const expected = appliedPatch(pod, patch);
       const { spec, metadata } = await created;
@@ -172,11 +172,13 @@ describe("the injection on a real API server", () => {
     it("leaves pods without networks, and those of the system's namespace, alone", async () => {
       const { metadata, ...rest } = PODS["a network that does not exist"] as Pod;
       const without = { ...rest, metadata: { ...metadata, annotations: { other: "annotation" } } };
-      await bed.admin.create(RESOURCES.pods, without, { dryRun: true });
-      await bed.admin.create(RESOURCES.serviceAccounts, { metadata: { namespace: SYSTEM_NAMESPACE, name: "default" } });
+      await harness.admin.create(RESOURCES.pods, without, { dryRun: true });
+      await harness.admin.create(RESOURCES.serviceAccounts, {
+        metadata: { namespace: SYSTEM_NAMESPACE, name: "default" },
+      });
       const ofSystem = { ...rest, metadata: { ...metadata, namespace: SYSTEM_NAMESPACE } };
-      await bed.admin.create(RESOURCES.pods, ofSystem, { dryRun: true });
-      const text = await bed.metrics();
+      await harness.admin.create(RESOURCES.pods, ofSystem, { dryRun: true });
+      const text = await harness.metrics();
       expect(text).toContain('linux_bridge_webhook_pods_total{decision="denied"}');
       expect(text).toContain('linux_bridge_webhook_pods_total{decision="failed"} 0');
     });
@@ -186,16 +188,18 @@ describe("the injection on a real API server", () => {
     let other: ResourcesInjector;
 
     beforeAll(async () => {
-      const { authority } = bed.controlPlane;
+      const { authority } = harness.controlPlane;
       const certificate = await authority.issue({ commonName: "other", addresses: ["127.0.0.1"], usage: ["server"] });
       other = await ResourcesInjector.start(certificate, { br1: BR1, "br1-vlan7": BR1, br2: BR2 });
       const configuration = other.configuration(btoa(authority.certificate));
-      await bed.admin.create(RESOURCES.mutatingWebhookConfigurations, configuration as never);
-      await bed.registerWebhook({ name });
+      await harness.admin.create(RESOURCES.mutatingWebhookConfigurations, configuration as never);
+      await harness.registerWebhook({ name });
     });
     afterAll(async () => {
-      await bed.unregisterWebhook(name);
-      await bed.admin.delete(RESOURCES.mutatingWebhookConfigurations, { name: "network-resources-injector-config" });
+      await harness.unregisterWebhook(name);
+      await harness.admin.delete(RESOURCES.mutatingWebhookConfigurations, {
+        name: "network-resources-injector-config",
+      });
       await other[Symbol.asyncDispose]();
     });
 
@@ -209,7 +213,7 @@ describe("the injection on a real API server", () => {
       async ({ honoring, own, amount }) => {
         other.honoring = honoring;
         const amounts = own === undefined ? {} : { [BR1]: own };
-        const pod = await bed.admin.create(RESOURCES.pods, {
+        const pod = await harness.admin.create(RESOURCES.pods, {
           metadata: {
             namespace: "default",
             generateName: "web-",
@@ -227,8 +231,10 @@ describe("the injection on a real API server", () => {
 
   describe("beside the MAC pool", () => {
     beforeAll(async () => {
-      await bed.admin.create(RESOURCES.namespaces, { metadata: { name: MACS, labels: { [POD_WEBHOOK]: "allocate" } } });
-      await bed.admin.create(RESOURCES.serviceAccounts, { metadata: { namespace: MACS, name: "default" } });
+      await harness.admin.create(RESOURCES.namespaces, {
+        metadata: { name: MACS, labels: { [POD_WEBHOOK]: "allocate" } },
+      });
+      await harness.admin.create(RESOURCES.serviceAccounts, { metadata: { namespace: MACS, name: "default" } });
       await pool.startReplica("one");
       await pool.createPool("default", { ranges: [{ start: "02:5d:1c:00:00:00", end: "02:5d:1c:00:00:ff" }] });
       await pool.registerWebhooks();
@@ -237,7 +243,7 @@ describe("the injection on a real API server", () => {
     /** Its parts that the two webhooks write, with a word in the place of each address. */
     async function created(): Promise<object> {
       const networks = "default/br1,other/br2@eth7";
-      const { spec, metadata } = await bed.admin.create(RESOURCES.pods, {
+      const { spec, metadata } = await harness.admin.create(RESOURCES.pods, {
         metadata: { namespace: MACS, generateName: "web-", annotations: { [NETWORKS_ANNOTATION]: networks } },
         spec: { containers: [{ name: "c", image: "example.com/c" }] },
       });
@@ -250,9 +256,9 @@ describe("the injection on a real API server", () => {
     it("makes the same pod in both orders, with an address for each network and all resources", async () => {
       const pods: object[] = [];
       for (const name of Object.values(ORDERS)) {
-        await bed.registerWebhook({ name });
+        await harness.registerWebhook({ name });
         pods.push(await created());
-        await bed.unregisterWebhook(name);
+        await harness.unregisterWebhook(name);
       }
       // Mounts of the service account's token have a random name.
       const [first, second] = pods.map((pod) => JSON.parse(JSON.stringify(pod).replace(/kube-api-access-\w+/g, "T")));

@@ -20,7 +20,7 @@ import { macpool } from "../cli/support/macpool.ts";
 import { WRONG_NETWORKS } from "../nad-lint/wrong-networks.ts";
 import { eventually } from "../support/eventually.ts";
 import { webhooksAt } from "../support/webhooks-at.ts";
-import { InjectorBed } from "./injector-bed.ts";
+import { InjectorHarness } from "./injector-harness.ts";
 
 const BR1 = "bridge.network.kubevirt.io/br1";
 const GOOD = { cniVersion: "0.3.1", type: "cnv-bridge", bridge: "br1" };
@@ -50,8 +50,8 @@ function nad(config: unknown, metadata: object = {}): object {
   };
 }
 
-function kubectl(bed: InjectorBed, args: readonly string[], objects: readonly object[]): Promise<Applied> {
-  const { kubectlPath, kubeconfig, directory } = bed.controlPlane;
+function kubectl(harness: InjectorHarness, args: readonly string[], objects: readonly object[]): Promise<Applied> {
+  const { kubectlPath, kubeconfig, directory } = harness.controlPlane;
   return new Promise((resolve) => {
     const child = execFile(
       kubectlPath,
@@ -65,43 +65,44 @@ function kubectl(bed: InjectorBed, args: readonly string[], objects: readonly ob
   });
 }
 
-const apply = (bed: InjectorBed, ...objects: object[]): Promise<Applied> => kubectl(bed, ["apply"], objects);
-const dryRun = (bed: InjectorBed, ...objects: object[]): Promise<Applied> =>
-  kubectl(bed, ["create", "--dry-run=server"], objects);
+const apply = (harness: InjectorHarness, ...objects: object[]): Promise<Applied> =>
+  kubectl(harness, ["apply"], objects);
+const dryRun = (harness: InjectorHarness, ...objects: object[]): Promise<Applied> =>
+  kubectl(harness, ["create", "--dry-run=server"], objects);
 
 const warning = (message: string, name = "default/br1-net"): string =>
   `Warning: NetworkAttachmentDefinition ${name}: ${message}\n`;
 
 /** failurePolicy Fail where a webhook that is not called has to be seen; Ignore is what the operator renders. */
-async function register(bed: InjectorBed, failurePolicy?: "Fail"): Promise<void> {
+async function register(harness: InjectorHarness, failurePolicy?: "Fail"): Promise<void> {
   const rendered = renderEverything(DEFAULT_SETTINGS).find(
     ({ kind, metadata }) => kind === "ValidatingWebhookConfiguration" && metadata.name === LINUX_BRIDGE_WEBHOOK,
   );
   if (rendered === undefined) throw new Error("no ValidatingWebhookConfiguration is rendered");
-  const url = `https://127.0.0.1:${bed.httpsPort}`;
-  const hook = webhooksAt(rendered, url, bed.controlPlane.authority.certificate);
+  const url = `https://127.0.0.1:${harness.httpsPort}`;
+  const hook = webhooksAt(rendered, url, harness.controlPlane.authority.certificate);
   const webhooks = (hook.webhooks as object[]).map((one) => ({ ...one, ...(failurePolicy && { failurePolicy }) }));
-  await bed.admin.create(RESOURCES.validatingWebhookConfigurations, { ...hook, webhooks } as never);
+  await harness.admin.create(RESOURCES.validatingWebhookConfigurations, { ...hook, webhooks } as never);
 }
 
 /** The API server takes its time to act on a new configuration. */
-async function untilAsked(bed: InjectorBed): Promise<void> {
+async function untilAsked(harness: InjectorHarness): Promise<void> {
   await eventually("the API server asks the lint", async () => {
-    const { stderr } = await dryRun(bed, nad(UNKNOWN_KEY, { name: "probe" }));
+    const { stderr } = await dryRun(harness, nad(UNKNOWN_KEY, { name: "probe" }));
     return stderr.includes("portIsolaton");
   });
 }
 
 describe("kubectl apply of NetworkAttachmentDefinitions, warned of", () => {
-  let bed: InjectorBed;
+  let harness: InjectorHarness;
 
   beforeAll(async () => {
-    bed = await InjectorBed.start({ env: { NAD_LINT: "Warn" } });
-    await register(bed, "Fail");
-    await untilAsked(bed);
+    harness = await InjectorHarness.start({ env: { NAD_LINT: "Warn" } });
+    await register(harness, "Fail");
+    await untilAsked(harness);
   });
   afterAll(async () => {
-    await bed?.[Symbol.asyncDispose]();
+    await harness?.[Symbol.asyncDispose]();
   });
 
   it("prints what is wrong with each of them", async () => {
@@ -113,8 +114,8 @@ describe("kubectl apply of NetworkAttachmentDefinitions, warned of", () => {
       kind: "Namespace",
       metadata: { name: `team-${index}` },
     }));
-    expect((await apply(bed, ...namespaces)).code).toBe(0);
-    const { code, stdout, stderr } = await apply(bed, ...networks);
+    expect((await apply(harness, ...namespaces)).code).toBe(0);
+    const { code, stdout, stderr } = await apply(harness, ...networks);
     expect(stdout.split("\n").filter((line) => line.endsWith(" created"))).toHaveLength(networks.length);
     const expected = WRONG_NETWORKS.map(({ says }, index) =>
       says.map(([, message]) => warning(message, `team-${index}/br1-net`)).join(""),
@@ -125,37 +126,39 @@ describe("kubectl apply of NetworkAttachmentDefinitions, warned of", () => {
 
   it("says nothing about good ones, other plugins, and changes of something else", async () => {
     const others = nad({ type: "macvlan", master: "eth1" }, { name: "other", annotations: {} });
-    expect((await apply(bed, nad(GOOD), others)).stderr).toBe("");
-    expect((await apply(bed, nad(UNKNOWN_KEY))).stderr).toBe(warning(TYPING_MISTAKE));
-    expect((await apply(bed, nad(UNKNOWN_KEY, { labels: { a: "b" } }))).stderr).toBe("");
+    expect((await apply(harness, nad(GOOD), others)).stderr).toBe("");
+    expect((await apply(harness, nad(UNKNOWN_KEY))).stderr).toBe(warning(TYPING_MISTAKE));
+    expect((await apply(harness, nad(UNKNOWN_KEY, { labels: { a: "b" } }))).stderr).toBe("");
   });
 
   it("counts the nodes that publish the bridge, as they come and go", async () => {
-    for (const name of ["node-a", "node-b"]) await bed.admin.create(RESOURCES.nodes, { metadata: { name } } as Node);
+    for (const name of ["node-a", "node-b"])
+      await harness.admin.create(RESOURCES.nodes, { metadata: { name } } as Node);
     const text = warning(
       "br1 is published by none of 2 nodes. Pods stay Pending until a node publishes it. Make it on a node, or let the marker " +
         'publish it, or correct "bridge".',
       "default/new",
     );
-    const asked = async (): Promise<string> => (await dryRun(bed, nad({ ...GOOD, vlan: 7 }, { name: "new" }))).stderr;
+    const asked = async (): Promise<string> =>
+      (await dryRun(harness, nad({ ...GOOD, vlan: 7 }, { name: "new" }))).stderr;
     await eventually("the nodes are known", async () => (await asked()) === text);
     const body = { status: { capacity: { [BR1]: "1k" } } };
-    await bed.admin.patch(RESOURCES.nodes, { name: "node-a" }, { type: "merge", body }, { subresource: "status" });
+    await harness.admin.patch(RESOURCES.nodes, { name: "node-a" }, { type: "merge", body }, { subresource: "status" });
     await eventually("a node has the bridge", async () => (await asked()) === "");
-    await bed.admin.delete(RESOURCES.nodes, { name: "node-a" });
+    await harness.admin.delete(RESOURCES.nodes, { name: "node-a" });
     await eventually("the node is gone", async () => (await asked()).includes("by no node"));
-    await bed.admin.delete(RESOURCES.nodes, { name: "node-b" });
+    await harness.admin.delete(RESOURCES.nodes, { name: "node-b" });
     await eventually("no node is known", async () => (await asked()) === "");
   });
 
   it("compares a network with the bridges of the nodes, as they change", async () => {
-    await bed.admin.create(RESOURCES.crds, NODE_MACS_CRD as never).catch((error) => {
+    await harness.admin.create(RESOURCES.crds, NODE_MACS_CRD as never).catch((error) => {
       if (!isAlreadyExists(error)) throw error;
     });
     for (const name of ["node-a", "node-b"]) {
-      await bed.admin.create(RESOURCES.nodes, { metadata: { name } } as Node);
+      await harness.admin.create(RESOURCES.nodes, { metadata: { name } } as Node);
       const body = { status: { capacity: { [BR1]: "1k" } } };
-      await bed.admin.patch(RESOURCES.nodes, { name }, { type: "merge", body }, { subresource: "status" });
+      await harness.admin.patch(RESOURCES.nodes, { name }, { type: "merge", body }, { subresource: "status" });
     }
     const report = (name: string, mtu: number, vlanFiltering: boolean): object => ({
       apiVersion: apiVersionOf(NODE_MACS),
@@ -164,7 +167,7 @@ describe("kubectl apply of NetworkAttachmentDefinitions, warned of", () => {
       addresses: [],
       bridges: [{ name: "br1", mtu, vlanFiltering }],
     });
-    const reported = (...reports: object[]): Promise<Applied> => kubectl(bed, ["apply", "--server-side"], reports);
+    const reported = (...reports: object[]): Promise<Applied> => kubectl(harness, ["apply", "--server-side"], reports);
     const small = [report("node-a", 9000, true), report("node-b", 1500, false), report("node-gone", 1400, false)];
     await eventually("the kind is served", async () => (await reported(...small)).code === 0);
     const large = nad({ ...GOOD, vlan: 7, mtu: 9000 }, { name: "large" });
@@ -179,34 +182,34 @@ describe("kubectl apply of NetworkAttachmentDefinitions, warned of", () => {
           '"mtu": "inherit" to take the MTU of the bridge, or raise that.',
         "default/large",
       );
-    const asked = async (): Promise<string> => (await dryRun(bed, large)).stderr;
+    const asked = async (): Promise<string> => (await dryRun(harness, large)).stderr;
     await eventually("the reports are known", async () => (await asked()) === text);
-    const file = join(bed.controlPlane.directory, "large.yaml");
+    const file = join(harness.controlPlane.directory, "large.yaml");
     await writeFile(file, stringify(large));
-    const { stdout } = await macpool(bed.controlPlane.kubeconfig, ["lint", "--nodes", "-f", file, "-ojson"]);
+    const { stdout } = await macpool(harness.controlPlane.kubeconfig, ["lint", "--nodes", "-f", file, "-ojson"]);
     for (const line of text.trimEnd().split("\n")) {
       const [, message = ""] = line.split("default/large: ");
       expect(JSON.parse(stdout)[0].findings.map((one: { message: string }) => one.message)).toContain(message);
     }
     await reported(report("node-b", 9000, true));
     await eventually("the bridge is set right", async () => (await asked()) === "");
-    for (const name of ["node-a", "node-b"]) await bed.admin.delete(RESOURCES.nodes, { name });
+    for (const name of ["node-a", "node-b"]) await harness.admin.delete(RESOURCES.nodes, { name });
   });
 
   it("names another network of the namespace that leads to the same bridge and VLAN, and none of others", async () => {
     const vlan = { ...GOOD, vlan: 10 };
-    expect((await apply(bed, nad(vlan, { name: "blue" }))).stderr).toBe("");
+    expect((await apply(harness, nad(vlan, { name: "blue" }))).stderr).toBe("");
     const text = warning(
       "network default/blue leads to bridge br1 VLAN 10 too: VMs of both reach each other. Use one name, or another VLAN to keep " +
         "them apart.",
       "default/green",
     );
     await eventually("the first one is known", async () => {
-      return (await dryRun(bed, nad(vlan, { name: "green" }))).stderr === text;
+      return (await dryRun(harness, nad(vlan, { name: "green" }))).stderr === text;
     });
-    expect((await dryRun(bed, nad({ ...vlan, vlan: 11 }, { name: "green" }))).stderr).toBe("");
-    expect((await dryRun(bed, nad(vlan, { name: "blue", namespace: "team-0" }))).stderr).toBe("");
-    const elsewhere = (await dryRun(bed, nad(vlan, { name: "green", namespace: "team-0" }))).stderr;
+    expect((await dryRun(harness, nad({ ...vlan, vlan: 11 }, { name: "green" }))).stderr).toBe("");
+    expect((await dryRun(harness, nad(vlan, { name: "blue", namespace: "team-0" }))).stderr).toBe("");
+    const elsewhere = (await dryRun(harness, nad(vlan, { name: "green", namespace: "team-0" }))).stderr;
     expect(elsewhere).toBe(
       text.replace("network default/blue", "a network of another namespace").replace("default/green", "team-0/green"),
     );
@@ -216,55 +219,55 @@ describe("kubectl apply of NetworkAttachmentDefinitions, warned of", () => {
     const large = { name: "large", annotations: { [NAD_RESOURCE_NAME_ANNOTATION]: `${BRIDGE_RESOURCE_PREFIX}br7` } };
     const filled = (bytes: number): object =>
       nad({ ...GOOD, bridge: "br7", args: { cni: { filler: "x".repeat(bytes) } } }, large);
-    expect((await dryRun(bed, filled(MEBIBYTE - 1000))).stderr).toBe("");
-    expect((await dryRun(bed, filled(MEBIBYTE + 1000))).stderr).toContain(
+    expect((await dryRun(harness, filled(MEBIBYTE - 1000))).stderr).toBe("");
+    expect((await dryRun(harness, filled(MEBIBYTE + 1000))).stderr).toContain(
       "has more than 1048576 bytes: make it smaller. The bridge plugin refuses it: pods will not start.",
     );
     const nested = `{"type":"cnv-bridge","x":${"[".repeat(400_000)}${"]".repeat(400_000)}}`;
-    expect((await dryRun(bed, nad(nested, large))).stderr).toContain("is nested more than 1000 deep");
+    expect((await dryRun(harness, nad(nested, large))).stderr).toContain("is nested more than 1000 deep");
   });
 
   it("keeps no network out when it is gone", async () => {
-    await bed.admin.delete(RESOURCES.validatingWebhookConfigurations, { name: LINUX_BRIDGE_WEBHOOK });
-    await register(bed);
-    await untilAsked(bed);
-    expect(await bed.process.stop()).toBe(0);
-    const { code, stderr } = await apply(bed, nad(UNKNOWN_KEY, { name: "late" }));
+    await harness.admin.delete(RESOURCES.validatingWebhookConfigurations, { name: LINUX_BRIDGE_WEBHOOK });
+    await register(harness);
+    await untilAsked(harness);
+    expect(await harness.process.stop()).toBe(0);
+    const { code, stderr } = await apply(harness, nad(UNKNOWN_KEY, { name: "late" }));
     expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
   });
 });
 
 describe("kubectl apply of NetworkAttachmentDefinitions, enforced", () => {
-  let bed: InjectorBed;
+  let harness: InjectorHarness;
 
   beforeAll(async () => {
-    bed = await InjectorBed.start({ env: { NAD_LINT: "Enforce" } });
+    harness = await InjectorHarness.start({ env: { NAD_LINT: "Enforce" } });
     // From before the lint.
-    expect((await apply(bed, nad(UNKNOWN_KEY, { name: "old" }))).code).toBe(0);
-    await register(bed, "Fail");
-    await untilAsked(bed);
+    expect((await apply(harness, nad(UNKNOWN_KEY, { name: "old" }))).code).toBe(0);
+    await register(harness, "Fail");
+    await untilAsked(harness);
   });
   afterAll(async () => {
-    await bed?.[Symbol.asyncDispose]();
+    await harness?.[Symbol.asyncDispose]();
   });
 
   it("is refused for a mistake, with its text", async () => {
-    const { code, stderr } = await apply(bed, nad(UNKNOWN_KEY));
+    const { code, stderr } = await apply(harness, nad(UNKNOWN_KEY));
     expect(code).toBe(1);
     expect(stderr).toContain(
       'admission webhook "lint-networks.linux-bridge.network.kubevirt.io" denied the request: ' +
         `NetworkAttachmentDefinition default/br1-net: ${TYPING_MISTAKE}`,
     );
-    expect((await apply(bed, nad(GOOD))).code).toBe(0);
-    expect((await apply(bed, nad({ ...GOOD, vlan: 4095 }))).stderr).toContain('"vlan" must be a whole number');
+    expect((await apply(harness, nad(GOOD))).code).toBe(0);
+    expect((await apply(harness, nad({ ...GOOD, vlan: 4095 }))).stderr).toContain('"vlan" must be a whole number');
   });
 
   it("succeeds for networks of other plugins, and for old networks that are not made worse", async () => {
     const other = nad({ type: "ovs", bridge: "br1" }, { name: "other", annotations: {} });
     const labelled = nad(UNKNOWN_KEY, { name: "old", labels: { a: "b" } });
-    expect(await apply(bed, other, labelled)).toMatchObject({ code: 0, stderr: "" });
+    expect(await apply(harness, other, labelled)).toMatchObject({ code: 0, stderr: "" });
     const worse = nad({ ...UNKNOWN_KEY, mtu: 20 }, { name: "old" });
-    expect((await apply(bed, worse)).stderr).toMatch(/denied the request: .*"mtu" must be 0/);
-    expect((await apply(bed, nad(GOOD, { name: "old" }))).code).toBe(0);
+    expect((await apply(harness, worse)).stderr).toMatch(/denied the request: .*"mtu" must be 0/);
+    expect((await apply(harness, nad(GOOD, { name: "old" }))).code).toBe(0);
   });
 });

@@ -2,7 +2,7 @@ import { Registry } from "prom-client";
 import { beforeEach, describe, expect, it } from "vitest";
 import { silentLog } from "../../src/kube/log.ts";
 import { NetworkCatalog } from "../../src/linux-bridge-webhook/network-catalog.ts";
-import { client, forEachTest, server } from "../kube/support/client-bed.ts";
+import { client, forEachTest, server } from "../kube/support/client-harness.ts";
 import { statusObject } from "../kube/support/scripted-server.ts";
 import { eventually } from "../support/eventually.ts";
 

@@ -7,7 +7,7 @@ import { guestInterfaces, VM_TEMPLATE_SPEC } from "../../src/mac-pool/objects/gu
 import { isManaged } from "../../src/mac-pool/objects/management.ts";
 import { macPoolWebhooks } from "../../src/operator/components/kube-mac-pool-webhooks.ts";
 import { kubevirtCrds } from "../cluster/kubevirt/crds.ts";
-import { client } from "../support/api-server-bed.ts";
+import { client } from "../support/api-server-harness.ts";
 import { inFlight } from "../support/in-flight.ts";
 import { bindClusterRole, user } from "../support/rights.ts";
 import { review, reviewParts } from "./admission/review-fixture.ts";

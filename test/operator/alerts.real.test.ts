@@ -6,7 +6,7 @@ import { stringify } from "yaml";
 import { INJECTION_WEBHOOK, POD_WEBHOOK } from "../../src/api/names.ts";
 import { RESOURCES } from "../../src/kube/client/resource.ts";
 import { mustRun } from "../cluster/command.ts";
-import { client as admin } from "../support/api-server-bed.ts";
+import { client as admin } from "../support/api-server-harness.ts";
 import { eventually } from "../support/eventually.ts";
 import { freePort } from "../support/free-port.ts";
 import { lacks } from "../tools/debian/programs.ts";

@@ -9,7 +9,7 @@ import { of, type Request } from "../bench/cluster-requests.ts";
 import { eventually } from "../support/eventually.ts";
 import { Truth } from "./sequences/truth.ts";
 import { type InstalledOperator, NAMESPACE } from "./support/installed-operator.ts";
-import { isWrite, OperatorBed } from "./support/operator-bed.ts";
+import { isWrite, OperatorHarness } from "./support/operator-harness.ts";
 
 const IDLE_SECONDS = Number(process.env.OPERATOR_IDLE_SECONDS ?? 10);
 /** Of a kind that is not served. */
@@ -28,16 +28,16 @@ const MARKER = { name: "bridge-marker", namespace: NAMESPACE };
 
 /** One story: the tests follow each other on one cluster. */
 describe("an operator that runs for long", { timeout: (IDLE_SECONDS + 240) * 1000 }, () => {
-  let bed: OperatorBed;
+  let harness: OperatorHarness;
   let cluster: InstalledOperator;
 
   beforeAll(async () => {
-    bed = await OperatorBed.start();
-    cluster = bed.cluster;
+    harness = await OperatorHarness.start();
+    cluster = harness.cluster;
     cluster.start(DEFAULT_SETTINGS);
   });
   afterAll(async () => {
-    await bed?.[Symbol.asyncDispose]();
+    await harness?.[Symbol.asyncDispose]();
   });
 
   async function configure(spec: object): Promise<void> {
@@ -45,7 +45,7 @@ describe("an operator that runs for long", { timeout: (IDLE_SECONDS + 240) * 100
     await new Truth(cluster).comes(LIMIT_MS);
   }
 
-  const asked = async (): Promise<Request[]> => of(await bed.requests.next(), OPERATOR_NAME);
+  const asked = async (): Promise<Request[]> => of(await harness.requests.next(), OPERATOR_NAME);
 
   /** What it asks for in that time, from when it has come to rest. */
   async function whileIdle(): Promise<Request[]> {
@@ -90,7 +90,7 @@ describe("an operator that runs for long", { timeout: (IDLE_SECONDS + 240) * 100
     const spec = { linuxBridge: {}, kubeMacPool: RANGE, ovs: {} };
     await cluster.applyConfig(spec);
     await eventually("it is available", () => isAvailable());
-    await bed.controlPlane.saveEtcd();
+    await harness.controlPlane.saveEtcd();
 
     for (let write = 0; write < LOST_WRITES; write++) {
       const body = { metadata: { annotations: { lost: String(write) } } };
@@ -99,7 +99,7 @@ describe("an operator that runs for long", { timeout: (IDLE_SECONDS + 240) * 100
     await cluster.applyConfig({ linuxBridge: { bridgeMarkerHealthPort: 0 }, multus: {} });
     await eventually("it is available", () => isAvailable());
 
-    await bed.controlPlane.restoreEtcd();
+    await harness.controlPlane.restoreEtcd();
     await eventually("the older configuration is back", async () => (await cluster.config())?.spec?.ovs !== undefined);
     const ref = { name: "bridge-marker-cr" };
     await cluster.admin.delete(RESOURCES.clusterRoles, ref);

@@ -20,40 +20,40 @@ function ownAddress(): string {
 
 /** One replica with a pool, which answers the API server's webhooks and proxy. */
 export async function startServedPool(): Promise<PoolFixture> {
-  const bed = await PoolFixture.start();
-  await bed.startReplica("one");
-  await bed.createPool("default", { ranges: [{ start: "02:5d:1c:00:00:00", end: "02:5d:1c:ff:ff:ff" }] });
-  await bed.registerWebhooks();
-  await exposeInspection(bed, "one");
-  return bed;
+  const harness = await PoolFixture.start();
+  await harness.startReplica("one");
+  await harness.createPool("default", { ranges: [{ start: "02:5d:1c:00:00:00", end: "02:5d:1c:ff:ff:ff" }] });
+  await harness.registerWebhooks();
+  await exposeInspection(harness, "one");
+  return harness;
 }
 
 /** The proxy takes only endpoints that refer to a pod with their address. */
-export async function exposeInspection(bed: PoolFixture, replica: string): Promise<void> {
+export async function exposeInspection(harness: PoolFixture, replica: string): Promise<void> {
   const metadata = { name: MAC_POOL_SERVICE, namespace: POOL_NAMESPACE };
   const ip = ownAddress();
   const spec = { serviceAccountName: "kubemacpool-sa", containers: [{ name: "manager", image: "none" }] };
-  const pod = await bed.admin.create(RESOURCES.pods, { metadata: { ...metadata, name: replica }, spec } as never);
+  const pod = await harness.admin.create(RESOURCES.pods, { metadata: { ...metadata, name: replica }, spec } as never);
   const status = { phase: "Running", podIP: ip, podIPs: [{ ip }] };
-  await bed.admin.patch(
+  await harness.admin.patch(
     RESOURCES.pods,
     { name: replica, namespace: POOL_NAMESPACE },
     { type: "merge", body: { status } },
     { subresource: "status" },
   );
   const name = MAC_POOL_INSPECTION_PORT_NAME;
-  await bed.admin.create(RESOURCES.services, { metadata, spec: { ports: [{ name, port: 8443 }] } } as never);
-  const port = Number(new URL(bed.inspectionUrl(replica)).port);
+  await harness.admin.create(RESOURCES.services, { metadata, spec: { ports: [{ name, port: 8443 }] } } as never);
+  const port = Number(new URL(harness.inspectionUrl(replica)).port);
   const targetRef = { kind: "Pod", name: replica, namespace: POOL_NAMESPACE, uid: pod.metadata.uid };
   const subsets = [{ addresses: [{ ip, targetRef }], ports: [{ name, port }] }];
-  await bed.admin.create(defineResource("v1", "Endpoints", "endpoints", true), { metadata, subsets } as never);
+  await harness.admin.create(defineResource("v1", "Endpoints", "endpoints", true), { metadata, subsets } as never);
 }
 
 /** What docs/reference/kubectl-macpool.md grants to users of one namespace, for an account in namespace default. */
-export async function letUseProxy(bed: PoolFixture, account: string): Promise<void> {
+export async function letUseProxy(harness: PoolFixture, account: string): Promise<void> {
   const resourceNames = [`https:${MAC_POOL_SERVICE}:${MAC_POOL_INSPECTION_PORT_NAME}`];
   const rules = [{ apiGroups: [""], resources: ["services/proxy"], verbs: ["get"], resourceNames }];
-  await rights.grantRules(bed.admin, rights.account(account), rules, { namespace: POOL_NAMESPACE });
+  await rights.grantRules(harness.admin, rights.account(account), rules, { namespace: POOL_NAMESPACE });
 }
 
 /** Network default/blue with VLAN 100 on br1, which node-b has. */

@@ -1,6 +1,6 @@
 /** A scripted cluster in which nothing of the product needs to be, and what preflight says of it. */
 import type { CheckLine, CheckName } from "../../../src/cli/preflight/check-line.ts";
-import type { CliBed } from "./cli-bed.ts";
+import type { CliHarness } from "./cli-harness.ts";
 import type { Ended } from "./macpool.ts";
 import { type Answer, type Script, status } from "./scripted-cluster.ts";
 
@@ -36,20 +36,20 @@ export interface Said extends Ended {
 }
 
 /** What preflight says, as JSON. */
-export async function preflightOf(bed: CliBed, cluster: PreflightCluster, ...argv: string[]): Promise<Said> {
-  const ended = await bed.say(scriptOf(cluster), "preflight", "-o", "json", ...argv);
+export async function preflightOf(harness: CliHarness, cluster: PreflightCluster, ...argv: string[]): Promise<Said> {
+  const ended = await harness.say(scriptOf(cluster), "preflight", "-o", "json", ...argv);
   const items = ended.stdout === "" ? [] : (JSON.parse(ended.stdout).items as readonly CheckLine[]);
   return { ...ended, items };
 }
 
 /** The lines of one check, each as `state: text`, and with its commands below. */
 export async function linesOf(
-  bed: CliBed,
+  harness: CliHarness,
   check: CheckName,
   cluster: PreflightCluster,
   ...argv: string[]
 ): Promise<readonly string[]> {
-  const { items } = await preflightOf(bed, cluster, ...argv);
+  const { items } = await preflightOf(harness, cluster, ...argv);
   const lines = items.filter((line) => line.check === check);
   return lines.flatMap(({ state, text, commands = [] }) => [`${state}: ${text}`, ...commands.map((one) => `$ ${one}`)]);
 }

@@ -28,12 +28,12 @@ export class Tenant {
   }
 
   /** The cluster then has NetworkAttachmentDefinitions, and the namespace the account that pods need. */
-  static async of(namespace: string, bed: PoolFixture, cli: CliProcess): Promise<Tenant> {
+  static async of(namespace: string, harness: PoolFixture, cli: CliProcess): Promise<Tenant> {
     const who = rights.user("tenant");
-    await rights.grantRules(bed.admin, who, EDIT, { namespace });
-    await bed.admin.create(RESOURCES.serviceAccounts, { metadata: { name: "default", namespace } });
-    await bed.admin.create(RESOURCES.crds, nadCrd as never);
-    const kubeconfig = await cli.write("tenant.kubeconfig", await bed.controlPlane.userKubeconfig("tenant"));
+    await rights.grantRules(harness.admin, who, EDIT, { namespace });
+    await harness.admin.create(RESOURCES.serviceAccounts, { metadata: { name: "default", namespace } });
+    await harness.admin.create(RESOURCES.crds, nadCrd as never);
+    const kubeconfig = await cli.write("tenant.kubeconfig", await harness.controlPlane.userKubeconfig("tenant"));
     return new Tenant(cli, kubeconfig);
   }
 

@@ -3,18 +3,18 @@ import { NETWORK_STATUS_ANNOTATION } from "../../../src/api/names.ts";
 import type { Pod } from "../../../src/kube/client/built-in-kinds.ts";
 import { RESOURCES } from "../../../src/kube/client/resource.ts";
 import { eventually } from "../../support/eventually.ts";
-import { must } from "./must.ts";
-import { NAMESPACE, NETWORK } from "./objects.ts";
+import { assertThat } from "./assert.ts";
 import {
   CLAIMS,
+  type DemoCluster,
   getIfThere,
   inPod,
   onNode,
-  type Stage,
   VIRTUAL_MACHINE_INSTANCES,
   VIRTUAL_MACHINES,
   whenSeen,
-} from "./stage.ts";
+} from "./demo-cluster.ts";
+import { NAMESPACE, NETWORK } from "./objects.ts";
 
 /** A running VM of the demo as the cluster and the kernel show it. */
 export interface Guest {
@@ -48,25 +48,25 @@ interface NetworkStatus {
 }
 
 /** Waits until the VM runs, then reads everything back. Throws where two sources disagree on the MAC. */
-export async function runningGuest(stage: Stage, name: string, signal: AbortSignal): Promise<Guest> {
+export async function runningGuest(demo: DemoCluster, name: string, signal: AbortSignal): Promise<Guest> {
   const ref = { name, namespace: NAMESPACE };
   const running = await whenSeen(
-    stage,
+    demo,
     VIRTUAL_MACHINE_INSTANCES,
     ref,
     (vmi) => vmi.status?.phase === "Running" && vmi.status.interfaces?.[0]?.mac !== undefined,
     signal,
   );
-  const mac = await macOf(stage, name);
+  const mac = await macOf(demo, name);
   const reported = running.object.status?.interfaces?.[0];
   const node = running.object.status?.nodeName ?? "";
   const link = reported?.podInterfaceName ?? "";
-  const pod = await launcherOf(stage, running.object.metadata.uid ?? "");
+  const pod = await launcherOf(demo, running.object.metadata.uid ?? "");
   const podName = pod.metadata.name ?? "";
-  const inside = await linkInPod(stage, podName, link);
-  const outside = await hostEnd(stage, node, inside);
-  must(inside.address === mac, `VM ${name} has ${mac}, the kernel has ${inside.address} on ${link}`);
-  must(reported?.mac === mac, `VM ${name} has ${mac}, its VMI reports ${reported?.mac}`);
+  const inside = await linkInPod(demo, podName, link);
+  const outside = await hostEnd(demo, node, inside);
+  assertThat(inside.address === mac, `VM ${name} has ${mac}, the kernel has ${inside.address} on ${link}`);
+  assertThat(reported?.mac === mac, `VM ${name} has ${mac}, its VMI reports ${reported?.mac}`);
   return {
     name,
     mac,
@@ -81,26 +81,26 @@ export async function runningGuest(stage: Stage, name: string, signal: AbortSign
   };
 }
 
-export async function macOf(stage: Stage, vm: string): Promise<string> {
-  const { spec } = await stage.client.get(VIRTUAL_MACHINES, { name: vm, namespace: NAMESPACE });
+export async function macOf(demo: DemoCluster, vm: string): Promise<string> {
+  const { spec } = await demo.client.get(VIRTUAL_MACHINES, { name: vm, namespace: NAMESPACE });
   const nic = spec?.template?.spec?.domain?.devices?.interfaces?.find((each) => each.name === NETWORK);
-  must(nic?.macAddress !== undefined, `VM ${vm} got no MAC for ${NETWORK}`);
+  assertThat(nic?.macAddress !== undefined, `VM ${vm} got no MAC for ${NETWORK}`);
   return nic.macAddress;
 }
 
 export function claimOf(mac: string): string {
   const parsed = parseMac(mac);
-  must(parsed !== undefined, `${mac} is no MAC address`);
+  assertThat(parsed !== undefined, `${mac} is no MAC address`);
   return claimName(parsed);
 }
 
 /** Waits until the claim of this MAC has this phase. */
-export async function claimInPhase(stage: Stage, mac: string, phase: string, signal: AbortSignal): Promise<void> {
+export async function claimInPhase(demo: DemoCluster, mac: string, phase: string, signal: AbortSignal): Promise<void> {
   let last = "there is none";
   await eventually(
     `the claim of ${mac} to be ${phase}`,
     async () => {
-      const claim = await getIfThere(stage, CLAIMS, { name: claimOf(mac) });
+      const claim = await getIfThere(demo, CLAIMS, { name: claimOf(mac) });
       last = claim?.status?.phase ?? "there is none";
       return last === phase;
     },
@@ -114,25 +114,25 @@ export function networkStatusOf(guest: Guest): NetworkStatus | undefined {
   return (JSON.parse(text) as NetworkStatus[]).find((entry) => entry.interface === guest.link);
 }
 
-async function launcherOf(stage: Stage, vmiUid: string): Promise<Pod> {
+async function launcherOf(demo: DemoCluster, vmiUid: string): Promise<Pod> {
   const labelSelector = `kubevirt.io/created-by=${vmiUid}`;
-  const { items } = await stage.client.list(RESOURCES.pods, { namespace: NAMESPACE, labelSelector });
+  const { items } = await demo.client.list(RESOURCES.pods, { namespace: NAMESPACE, labelSelector });
   const [pod] = items;
-  must(pod !== undefined && items.length === 1, `${items.length} launcher pods instead of one`);
+  assertThat(pod !== undefined && items.length === 1, `${items.length} launcher pods instead of one`);
   return pod;
 }
 
-async function linkInPod(stage: Stage, pod: string, link: string): Promise<IpLink> {
-  const text = await inPod(stage, NAMESPACE, pod, ["ip", "-json", "link", "show", "dev", link]);
+async function linkInPod(demo: DemoCluster, pod: string, link: string): Promise<IpLink> {
+  const text = await inPod(demo, NAMESPACE, pod, ["ip", "-json", "link", "show", "dev", link]);
   const [found] = JSON.parse(text) as IpLink[];
-  must(found !== undefined, `pod ${pod} has no link ${link}`);
+  assertThat(found !== undefined, `pod ${pod} has no link ${link}`);
   return found;
 }
 
 /** The veth whose index the link in the pod names as its other end. */
-async function hostEnd(stage: Stage, node: string, inside: IpLink): Promise<IpLink> {
-  const links = JSON.parse(await onNode(stage, node, ["ip", "-json", "link", "show"])) as IpLink[];
+async function hostEnd(demo: DemoCluster, node: string, inside: IpLink): Promise<IpLink> {
+  const links = JSON.parse(await onNode(demo, node, ["ip", "-json", "link", "show"])) as IpLink[];
   const found = links.find(({ ifindex }) => ifindex === inside.link_index);
-  must(found !== undefined, `${node} has no other end of ${inside.ifname} (index ${inside.link_index})`);
+  assertThat(found !== undefined, `${node} has no other end of ${inside.ifname} (index ${inside.link_index})`);
   return found;
 }

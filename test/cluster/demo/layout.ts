@@ -1,7 +1,7 @@
 import { apiVersionOf, NODE_MACS } from "../../../src/api/kinds.ts";
 import type { NodeBridge } from "../../../src/api/node-macs.ts";
+import { type DemoCluster, kubectl, kubectlApply, onNode } from "./demo-cluster.ts";
 import { attachmentDefinition, NAD_NAME, NAMESPACE, NODE_B, virtualMachine } from "./objects.ts";
-import { kubectl, kubectlApply, onNode, type Stage } from "./stage.ts";
 
 /**
  * Networks of three tenants, for the page and for `kubectl macpool networks`: VLANs and a trunk, a bridge that only some nodes
@@ -32,13 +32,13 @@ const STORAGE: NodeBridge = {
   uplinks: [{ name: "bond0", carrier: false, mtu: 9000, vlans: ["1", "100-110", "200"], untaggedVlan: 1 }],
 };
 
-export async function layOut(stage: Stage): Promise<void> {
-  await onNode(stage, NODE_B, ["ip", "link", "set", "br2", "mtu", "9000", "up"]);
-  await kubectlApply(stage, ...TENANTS.map(namespace), DESCRIBED);
-  const uid = await kubectl(stage, ["get", `node/${DESCRIBED_NODE}`, "-o", "jsonpath={.metadata.uid}"]);
-  await kubectlApply(stage, report(DESCRIBED_NODE, uid, [STORAGE]));
+export async function layOut(demo: DemoCluster): Promise<void> {
+  await onNode(demo, NODE_B, ["ip", "link", "set", "br2", "mtu", "9000", "up"]);
+  await kubectlApply(demo, ...TENANTS.map(namespace), DESCRIBED);
+  const uid = await kubectl(demo, ["get", `node/${DESCRIBED_NODE}`, "-o", "jsonpath={.metadata.uid}"]);
+  await kubectlApply(demo, report(DESCRIBED_NODE, uid, [STORAGE]));
   await kubectlApply(
-    stage,
+    demo,
     attachmentDefinition({ namespace: TENANT_A, name: "vlan100", config: { vlan: 100, mtu: "inherit" } }),
     attachmentDefinition({
       namespace: TENANT_B,
@@ -57,7 +57,7 @@ export async function layOut(stage: Stage): Promise<void> {
     attachmentDefinition({ namespace: LAB, name: "br9", bridge: "br9" }),
   );
   await kubectlApply(
-    stage,
+    demo,
     virtualMachine(SHOP.name, { namespace: SHOP.namespace, network: `${NAMESPACE}/${NAD_NAME}` }),
     virtualMachine(STRAY.name, { namespace: STRAY.namespace, network: "br9" }),
   );

@@ -2,7 +2,7 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { eventually } from "../../support/eventually.ts";
 import { Component, throwUncaught } from "../control-plane/component.ts";
-import type { Opened } from "./opening.ts";
+import type { InstalledDemo } from "./installed-demo.ts";
 
 const LIMIT_MS = 30_000;
 
@@ -11,14 +11,14 @@ export interface OfferedPage extends AsyncDisposable {
   readonly url: string;
 }
 
-export async function offerPage({ stage, tools }: Opened, signal: AbortSignal): Promise<OfferedPage> {
+export async function offerPage({ demo, tools }: InstalledDemo, signal: AbortSignal): Promise<OfferedPage> {
   const logFile = join(tools, "page.log");
   const argv = [process.execPath, join(tools, "kubectl-macpool"), "ui", "--no-browser"];
   const ui = new Component({
     name: "kubectl macpool ui",
     argv,
     logFile,
-    env: { KUBECONFIG: stage.cluster.kubeconfig, HOME: tools },
+    env: { KUBECONFIG: demo.cluster.kubeconfig, HOME: tools },
     onCrash: throwUncaught,
   });
   const printed = () => /http:\/\/127\S+/.exec(readFileSync(logFile, "utf8"))?.[0];

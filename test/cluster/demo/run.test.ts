@@ -5,8 +5,8 @@ import { join } from "node:path";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { eventually } from "../../support/eventually.ts";
 import { runCommand } from "../command.ts";
+import type { Report } from "./scenario.ts";
 import { STEPS } from "./steps.ts";
-import type { Report } from "./story.ts";
 
 const program = join(import.meta.dirname, "run.ts");
 const DEMO_LIMIT_MS = 300_000;
@@ -118,7 +118,9 @@ describe("npm run demo -- --check", () => {
 });
 
 describe("npm run demo", () => {
-  it("stays up after its story, and what it offers to try does what it says", { timeout: DEMO_LIMIT_MS }, async () => {
+  it("stays up after its scenario, and what it offers to try does what it says", {
+    timeout: DEMO_LIMIT_MS,
+  }, async () => {
     const demo = start({}, []);
     await eventually("the demo to say what to try", async () => demo.stdout.includes("\nCtrl-C stops it"), {
       limitMs: DEMO_LIMIT_MS,

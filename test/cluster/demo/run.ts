@@ -1,22 +1,22 @@
 /**
- * `npm run demo [-- --check]`: a cluster on this machine with the product in it, and a story that proves it works.
+ * `npm run demo [-- --check]`: a cluster on this machine with the product in it, and a scenario that proves it works.
  *
- * Nothing may import this file. On a terminal the cluster stays up after the story until Ctrl-C. With --check it ends;
+ * Nothing may import this file. On a terminal the cluster stays up after the scenario until Ctrl-C. With --check it ends;
  * the last line on stdout is then the report, also after a failure, and the exit code is 0 only if every step held.
  */
 import { parseArgs } from "node:util";
 import { BuildError } from "../../../cni-plugins/build/toolchain.ts";
 import { MissingRequirement } from "../requirements.ts";
+import type { DemoCluster } from "./demo-cluster.ts";
 import { diagnose } from "./diagnosis.ts";
-import { invite, putBack } from "./encore.ts";
-import { lookOf } from "./look.ts";
-import { type Opened, open } from "./opening.ts";
+import { type InstalledDemo, open } from "./installed-demo.ts";
 import { offerPage } from "./page.ts";
 import { prepare } from "./prepare.ts";
+import { messageOf, Scenario, type ScenarioListener } from "./scenario.ts";
 import { Screen } from "./screen.ts";
-import type { Stage } from "./stage.ts";
 import { STEPS } from "./steps.ts";
-import { messageOf, Story, type StoryListener } from "./story.ts";
+import { textFormatOf } from "./text-format.ts";
+import { invite, putBack } from "./things-to-try.ts";
 
 const USAGE = "usage: npm run demo [-- --check]\n";
 const WRONG_USAGE = 2;
@@ -27,8 +27,8 @@ class Stopped extends Error {
 }
 
 const options = readOptions();
-const screen = new Screen(process.stdout, lookOf(process.env, process.stdout));
-const story = new Story<Stage>(STEPS);
+const screen = new Screen(process.stdout, textFormatOf(process.env, process.stdout));
+const scenario = new Scenario<DemoCluster>(STEPS);
 const stop = new AbortController();
 const stopped = new Promise<never>((_, reject) => {
   stop.signal.addEventListener("abort", () => reject(stop.signal.reason), { once: true });
@@ -49,7 +49,7 @@ function readOptions(): { readonly check: boolean; readonly help: boolean } {
 function report(reason: string): void {
   if (!options.check || reported) return;
   reported = true;
-  screen.line(JSON.stringify(story.report(reason)));
+  screen.line(JSON.stringify(scenario.report(reason)));
 }
 
 /** Ends at once, whatever still runs: every process of the cluster dies with this one. */
@@ -70,20 +70,20 @@ async function perform(): Promise<number> {
   const note = (text: string): void => screen.progress(current, text);
   await using opened = await open(prepared, screen, note, stop.signal);
   screen.line();
-  const held = await story.tell(
-    opened.stage,
-    listener(opened.stage, (label) => (current = label)),
+  const held = await scenario.run(
+    opened.demo,
+    listener(opened.demo, (label) => (current = label)),
     stop.signal,
   );
   stop.signal.throwIfAborted();
-  if (!held) process.stderr.write(`\n${await diagnose(opened.stage)}\n`);
+  if (!held) process.stderr.write(`\n${await diagnose(opened.demo)}\n`);
   else if (!options.check) await stayUp(opened);
   return held ? 0 : 1;
 }
 
-async function stayUp(opened: Opened): Promise<void> {
+async function stayUp(opened: InstalledDemo): Promise<void> {
   screen.progress("", "putting the addons, VMs and networks back");
-  await putBack(opened.stage, stop.signal);
+  await putBack(opened.demo, stop.signal);
   await using page = await offerPage(opened, stop.signal);
   invite(screen, opened, page.url);
   await stopped.catch(() => {});
@@ -91,12 +91,12 @@ async function stayUp(opened: Opened): Promise<void> {
   screen.line("Removing everything.");
 }
 
-function listener(stage: Stage, begin: (label: string) => void): StoryListener {
+function listener(demo: DemoCluster, begin: (label: string) => void): ScenarioListener {
   const label = (name: string, index: number): string => `${index + 1} ${name}`;
   return {
     begin(name, index) {
       begin(label(name, index));
-      stage.note("");
+      demo.note("");
     },
     held({ name, ms }, index, told) {
       screen.end({ label: label(name, index), ...told, status: "ok", good: true, ms });

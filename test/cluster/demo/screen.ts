@@ -1,4 +1,4 @@
-import { type Entry, type Look, renderEntry, renderProgress } from "./look.ts";
+import { type Entry, renderEntry, renderProgress, type TextFormat } from "./text-format.ts";
 
 /** Where the demo writes: a terminal whose last line can be overwritten, or a plain stream. */
 export interface Output {
@@ -13,14 +13,14 @@ const CLEAR_LINE = "\r\u001b[2K";
 /** Finished lines scroll, the one under way is overwritten in place (a terminal) or shown now and then (a stream). */
 export class Screen {
   readonly #output: Output;
-  readonly #look: Look;
+  readonly #format: TextFormat;
   readonly #now: () => number;
   #live = false;
   #plain: { text: string; atMs: number } | undefined;
 
-  constructor(output: Output, look: Look, now: () => number = () => performance.now()) {
+  constructor(output: Output, format: TextFormat, now: () => number = () => performance.now()) {
     this.#output = output;
-    this.#look = look;
+    this.#format = format;
     this.#now = now;
   }
 
@@ -31,7 +31,7 @@ export class Screen {
 
   /** Something is under way; `fraction` of 0..1 draws a bar. */
   progress(label: string, text: string, fraction?: number): void {
-    const line = renderProgress(label, text, fraction, this.#look);
+    const line = renderProgress(label, text, fraction, this.#format);
     if (this.#output.isTTY === true) {
       this.#output.write(`${CLEAR_LINE}${line}`);
       this.#live = true;
@@ -43,7 +43,7 @@ export class Screen {
   end(entry: Entry): void {
     this.#clear();
     this.#plain = undefined;
-    for (const line of renderEntry(entry, this.#look)) this.#output.write(`${line}\n`);
+    for (const line of renderEntry(entry, this.#format)) this.#output.write(`${line}\n`);
   }
 
   #plainProgress(text: string): void {

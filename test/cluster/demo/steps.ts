@@ -1,4 +1,5 @@
-import type { Stage } from "./stage.ts";
+import type { DemoCluster } from "./demo-cluster.ts";
+import type { Step } from "./scenario.ts";
 import { cniPlugins } from "./steps/cni-plugins.ts";
 import { configure } from "./steps/configure.ts";
 import { conflict } from "./steps/conflict.ts";
@@ -8,10 +9,9 @@ import { networks } from "./steps/networks.ts";
 import { nodeResources } from "./steps/node-resources.ts";
 import { removal } from "./steps/removal.ts";
 import { resilience } from "./steps/resilience.ts";
-import type { Step } from "./story.ts";
 
-/** The demo's story, in order: each step needs what the ones before it left. */
-export const STEPS: readonly Step<Stage>[] = [
+/** The demo's scenario, in order: each step needs what the ones before it left. */
+export const STEPS: readonly Step<DemoCluster>[] = [
   configure,
   cniPlugins,
   nodeResources,

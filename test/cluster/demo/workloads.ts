@@ -1,7 +1,7 @@
 import { DEFAULT_NAMESPACE, OPERATOR_NAME } from "../../../src/api/names.ts";
 import type { KubeClient } from "../../../src/kube/client/client.ts";
 import { RESOURCES } from "../../../src/kube/client/resource.ts";
-import { KEPT } from "./look.ts";
+import { KEPT } from "./text-format.ts";
 
 /** One Deployment or DaemonSet of the product, as far as readiness goes. */
 export interface Workload {

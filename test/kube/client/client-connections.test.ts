@@ -15,7 +15,7 @@ import {
   replaceClient,
   replaceServer,
   server,
-} from "../support/client-bed.ts";
+} from "../support/client-harness.ts";
 import { settle } from "../support/manual-clock.ts";
 import { configMap } from "../support/objects.ts";
 import { ScriptedServer } from "../support/scripted-server.ts";

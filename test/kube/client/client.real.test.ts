@@ -4,7 +4,7 @@ import { KubeClient } from "../../../src/kube/client/client.ts";
 import { RESOURCES } from "../../../src/kube/client/resource.ts";
 import { credentialsFromKubeconfig } from "../../../src/kube/credentials/credentials.ts";
 import { EventRecorder } from "../../../src/kube/events/event-recorder.ts";
-import { client, controlPlane } from "../../support/api-server-bed.ts";
+import { client, controlPlane } from "../../support/api-server-harness.ts";
 import { eventually } from "../../support/eventually.ts";
 import { share } from "../../support/share.ts";
 import { installWidgets, WIDGETS, type Widget } from "../support/real-api-server.ts";

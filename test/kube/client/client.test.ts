@@ -11,7 +11,7 @@ import {
 import type { ConfigMap } from "../../../src/kube/client/built-in-kinds.ts";
 import { KubeClient } from "../../../src/kube/client/client.ts";
 import { defineResource, RESOURCES } from "../../../src/kube/client/resource.ts";
-import { client, failure, forEachTest, get, PATH, REF, replaceClient, server } from "../support/client-bed.ts";
+import { client, failure, forEachTest, get, PATH, REF, replaceClient, server } from "../support/client-harness.ts";
 import { configMap } from "../support/objects.ts";
 import { statusObject } from "../support/scripted-server.ts";
 

@@ -3,8 +3,8 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } fr
 import { KubeClient } from "../../../src/kube/client/client.ts";
 import { Informer } from "../../../src/kube/informer/informer.ts";
 import { eventually } from "../../support/eventually.ts";
+import { describeObject, HandlerRecorder } from "../support/handler-recorder.ts";
 import { WIDGETS } from "../support/real-api-server.ts";
-import { describeObject, Story } from "../support/story.ts";
 import type { Backend, Widget } from "./backend.ts";
 import * as faults from "./faults.ts";
 import { type Fault, Front, type Kind } from "./front.ts";
@@ -104,7 +104,7 @@ export function informerSuite(name: string, start: () => Promise<Backend>): void
     const change = (widget: string, size: number) =>
       writer.patch(WIDGETS, ref(widget), { type: "merge", body: { spec: { size } } });
 
-    function follow(): { informer: Informer<Widget>; story: Story<Widget> } {
+    function follow(): { informer: Informer<Widget>; recorder: HandlerRecorder<Widget> } {
       const informer = new Informer<Widget>({
         client,
         resource: WIDGETS,
@@ -113,21 +113,21 @@ export function informerSuite(name: string, start: () => Promise<Backend>): void
         labelSelector: `test=${label}`,
         rules: { wholeList, backoff: { baseMs: 4, maxMs: 20 }, shortWatchMs: 50, pageSize: 2 },
       });
-      const story = new Story<Widget>();
-      informer.on(story);
+      const recorder = new HandlerRecorder<Widget>();
+      informer.on(recorder);
       informer.start(stop.signal);
-      return { informer, story };
+      return { informer, recorder };
     }
 
-    async function untilEqual({ informer, story }: ReturnType<typeof follow>): Promise<void> {
+    async function untilEqual({ informer, recorder }: ReturnType<typeof follow>): Promise<void> {
       const { items } = await writer.list(WIDGETS, { namespace, labelSelector: `test=${label}` });
       const truth = items.map(describeObject).sort();
       await eventually("the cache is the server's", () => {
         const cache = informer.list().map(describeObject).sort();
         return informer.hasSynced && cache.join() === truth.join();
       });
-      expect(story.believes).toEqual(truth);
-      expect(story.contradictions).toEqual([]);
+      expect(recorder.believes).toEqual(truth);
+      expect(recorder.contradictions).toEqual([]);
     }
 
     async function writeABit(): Promise<void> {

@@ -6,13 +6,13 @@ import {
   forEachTest,
   got,
   LIST,
+  recorder,
   replaceClient,
   server,
   start,
-  story,
   synced,
   WATCH,
-} from "../support/informer-bed.ts";
+} from "../support/informer-harness.ts";
 import { configMap } from "../support/objects.ts";
 import { statusObject } from "../support/scripted-server.ts";
 
@@ -25,7 +25,7 @@ describe("a connection that breaks", () => {
     await (await server.next("GET", WATCH)).reset();
     (await server.next("GET", LIST)).list([configMap("a", "5")], "10");
     expect((await server.next("GET", WATCH)).query.get("resourceVersion")).toBe("10");
-    expect(story.lines).toEqual(["add default/a@5"]);
+    expect(recorder.lines).toEqual(["add default/a@5"]);
   });
 
   test("in the middle of a line: the half event is dropped and comes again", async () => {
@@ -49,7 +49,7 @@ describe("a connection that breaks", () => {
       watch = (await server.next("GET", WATCH)).open();
       expect(watch.query.get("resourceVersion")).toBe(String(version));
     }
-    expect(story.lines).toHaveLength(21);
+    expect(recorder.lines).toHaveLength(21);
   });
 
   test("by an orderly end in the middle of a line counts as broken", async () => {
@@ -57,7 +57,7 @@ describe("a connection that breaks", () => {
     const watch = await synced();
     watch.write('{"type":"ADDED","object":{"metadata":{"name":"b"').end();
     expect((await server.next("GET", WATCH)).query.get("resourceVersion")).toBe("10");
-    expect(story.lines).toEqual(["add default/a@5"]);
+    expect(recorder.lines).toEqual(["add default/a@5"]);
   });
 
   test("by silence: the watch is given up and opened again", async () => {
@@ -102,7 +102,7 @@ describe("a connection that breaks", () => {
     await expect
       .poll(() => said)
       .toEqual([expect.stringMatching(/^the API server's list of configmaps is older than it was, /)]);
-    expect(story.lines).toEqual(["add default/a@5", "update default/a@11", "add default/b@12"]);
+    expect(recorder.lines).toEqual(["add default/a@5", "update default/a@11", "add default/b@12"]);
     start();
     await synced([configMap("a", "11")], "11");
     await got("add default/a@11");

@@ -9,8 +9,8 @@ import { type ControlPlane, startControlPlane } from "../../cluster/control-plan
 import { eventually } from "../../support/eventually.ts";
 import { type Fault, Front } from "../conformance/front.ts";
 import { realBackend } from "../conformance/real-backend.ts";
+import { describeObject, HandlerRecorder } from "../support/handler-recorder.ts";
 import { adminClient } from "../support/real-api-server.ts";
-import { describeObject, Story } from "../support/story.ts";
 
 const { configMaps } = RESOURCES;
 const namespace = "default";
@@ -49,10 +49,10 @@ function follow(through = client) {
     rules,
     metrics: new Registry(),
   });
-  const story = new Story<ConfigMap>();
-  informer.on(story);
+  const recorder = new HandlerRecorder<ConfigMap>();
+  informer.on(recorder);
   informer.start(stop.signal);
-  return { informer, story };
+  return { informer, recorder };
 }
 
 /** Writes until told to stop, whatever becomes of the API server; counts what was answered and what was not. */
@@ -88,7 +88,7 @@ class Writer {
 }
 
 describe("a real API server", () => {
-  test(`killed ${KILLS} times under writes: cache, story and server agree`, async () => {
+  test(`killed ${KILLS} times under writes: cache, recorder and server agree`, async () => {
     const followers = [follow(), follow()];
     await Promise.all(followers.map(({ informer }) => informer.whenSynced()));
     const writer = new Writer();
@@ -103,17 +103,17 @@ describe("a real API server", () => {
     writer.stop.abort();
     await writer.running;
     const truth = (await client.list(configMaps, SELECTION)).items.map(describeObject).sort();
-    for (const { informer, story } of followers) {
+    for (const { informer, recorder } of followers) {
       await eventually(
         "the cache is the server's",
         () => informer.list().map(describeObject).sort().join() === truth.join(),
         { limitMs: 60_000 },
       );
-      expect(story.believes).toEqual(truth);
-      expect(story.contradictions).toEqual([]);
+      expect(recorder.believes).toEqual(truth);
+      expect(recorder.contradictions).toEqual([]);
     }
     const { done, refused, unknown } = writer;
-    const told = followers.map(({ story }) => story.lines.length).join(" and ");
+    const told = followers.map(({ recorder }) => recorder.lines.length).join(" and ");
     console.log(`${KILLS} kills: ${done} writes done, ${refused} refused, ${unknown} unanswered; told ${told} changes`);
   }, 600_000);
 
@@ -143,13 +143,13 @@ describe("a real API server", () => {
     const seen = slow.informer.get("default/compacted");
     expect([seen?.metadata.name, seen?.data?.round]).toEqual(["compacted", undefined]);
     read.resolve();
-    for (const { informer, story } of [away, slow]) {
+    for (const { informer, recorder } of [away, slow]) {
       await eventually("the deletion is known", () => informer.get("default/compacted") === undefined, {
         limitMs: 60_000,
       });
-      expect(story.contradictions).toEqual([]);
+      expect(recorder.contradictions).toEqual([]);
     }
-    expect(slow.story.lines.at(-1)).toContain("missed-delete default/compacted");
+    expect(slow.recorder.lines.at(-1)).toContain("missed-delete default/compacted");
     expect(front.count("read")).toBeGreaterThan(1);
     expect((await old()).some((line) => line.includes("410"))).toBe(true);
   }, 120_000);

@@ -16,7 +16,7 @@ import { DEFAULT_RULES, type ReflectorRules } from "../../../src/kube/informer/r
 import { Store } from "../../../src/kube/informer/store.ts";
 import { ObjectStore } from "../../support/object-store.ts";
 import { share } from "../../support/share.ts";
-import { describeObject, Story } from "../support/story.ts";
+import { describeObject, HandlerRecorder } from "../support/handler-recorder.ts";
 
 const PAGE = 2;
 const NAMESPACE = "default";
@@ -31,7 +31,7 @@ type Action =
 class ModelRun {
   readonly #server = new ObjectStore();
   readonly store = new Store<ConfigMap>({ version: (object) => [object.metadata.resourceVersion ?? ""] });
-  readonly story = new Story<ConfigMap>();
+  readonly recorder = new HandlerRecorder<ConfigMap>();
   readonly #handlers = new HandlerSet<ConfigMap>((error) => {
     throw error;
   });
@@ -46,7 +46,7 @@ class ModelRun {
     this.#random = random;
     this.#rules = { ...DEFAULT_RULES, absentIsEmpty: true, ...rules };
     this.#effect = begin(this.#state, this.#rules, random);
-    this.#handlers.add(this.story, []);
+    this.#handlers.add(this.recorder, []);
   }
 
   act(action: Action): void {
@@ -121,8 +121,8 @@ class ModelRun {
     const objects = this.#objects();
     const truth = objects.map(describeObject).sort();
     expect(this.store.list().map(describeObject).sort()).toEqual(truth);
-    expect(this.story.believes).toEqual(truth);
-    expect(this.story.contradictions).toEqual([]);
+    expect(this.recorder.believes).toEqual(truth);
+    expect(this.recorder.contradictions).toEqual([]);
     for (const object of objects) {
       expect(this.store.byIndex("version", object.metadata.resourceVersion ?? "")).toEqual([object]);
     }

@@ -6,22 +6,22 @@ import { KubeClient } from "../../../src/kube/client/client.ts";
 import { RESOURCES } from "../../../src/kube/client/resource.ts";
 import { Informer, type InformerOptions } from "../../../src/kube/informer/informer.ts";
 import { eventually } from "../../support/eventually.ts";
+import { HandlerRecorder } from "../support/handler-recorder.ts";
 import { ManualClock, settle } from "../support/manual-clock.ts";
 import { configMap } from "../support/objects.ts";
 import { ScriptedServer } from "../support/scripted-server.ts";
-import { Story } from "../support/story.ts";
 
 const OUTAGE_MS = 120_000;
 
 let server: ScriptedServer;
 let stop: AbortController;
-let story: Story<ConfigMap>;
+let recorder: HandlerRecorder<ConfigMap>;
 let clients: KubeClient[];
 
 beforeEach(async () => {
   server = await ScriptedServer.start();
   stop = new AbortController();
-  story = new Story();
+  recorder = new HandlerRecorder();
   clients = [];
 });
 
@@ -44,7 +44,7 @@ function start(options: Partial<InformerOptions<ConfigMap>> = {}, credentials = 
     ...options,
     rules: { wholeList: false, ...options.rules },
   });
-  informer.on(story);
+  informer.on(recorder);
   informer.start(stop.signal);
   return informer;
 }
@@ -101,8 +101,8 @@ describe("an API server that is away", () => {
     } else {
       next.list([configMap("a", "11")], "12");
     }
-    await eventually("the change", () => story.lines.includes("update default/a@11"));
-    expect(story.lines).toEqual(["add default/a@5", "update default/a@11"]);
+    await eventually("the change", () => recorder.lines.includes("update default/a@11"));
+    expect(recorder.lines).toEqual(["add default/a@5", "update default/a@11"]);
   });
 
   test("because its name does not resolve at first: found once it does", async () => {
@@ -142,7 +142,7 @@ test("the wall clock jumping hours ahead and back changes nothing", async () => 
     await settle();
   }
   watch.event("MODIFIED", configMap("a", "11"));
-  await eventually("the change", () => story.lines.includes("update default/a@11"));
+  await eventually("the change", () => recorder.lines.includes("update default/a@11"));
   expect(server.pending).toEqual([]);
   expect(clock.pending).toBe(0);
 });

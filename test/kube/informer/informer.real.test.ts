@@ -3,10 +3,10 @@ import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import type { ConfigMap } from "../../../src/kube/client/built-in-kinds.ts";
 import { RESOURCES } from "../../../src/kube/client/resource.ts";
 import { Informer } from "../../../src/kube/informer/informer.ts";
-import { client } from "../../support/api-server-bed.ts";
+import { client } from "../../support/api-server-harness.ts";
 import { eventually } from "../../support/eventually.ts";
+import { HandlerRecorder } from "../support/handler-recorder.ts";
 import { installWidgets, removeWidgets, WIDGETS, type Widget } from "../support/real-api-server.ts";
-import { Story } from "../support/story.ts";
 
 const { configMaps } = RESOURCES;
 const namespace = "default";
@@ -28,8 +28,8 @@ describe("against a real API server", () => {
       absentIsEmpty: true,
       rules: { absentRetryMs: 100 },
     });
-    const story = new Story<Widget>();
-    informer.on(story);
+    const recorder = new HandlerRecorder<Widget>();
+    informer.on(recorder);
     informer.start(stop.signal);
     await informer.whenSynced();
     expect(informer.list()).toEqual([]);
@@ -42,7 +42,7 @@ describe("against a real API server", () => {
     await installWidgets(client);
     await client.create(WIDGETS, { metadata: ref, spec: { size: 2 } });
     expect(await eventually("it is back", () => informer.get("default/late"))).toMatchObject({ spec: { size: 2 } });
-    expect(story.contradictions).toEqual([]);
+    expect(recorder.contradictions).toEqual([]);
   });
 
   test("the server ending watches all the time loses nothing", async () => {
@@ -54,8 +54,8 @@ describe("against a real API server", () => {
       labelSelector: "suite=short",
       rules: { watchTimeoutSeconds: { min: 1, max: 1 }, shortWatchMs: 100 },
     });
-    const story = new Story<ConfigMap>();
-    informer.on(story);
+    const recorder = new HandlerRecorder<ConfigMap>();
+    informer.on(recorder);
     informer.start(stop.signal);
     await informer.whenSynced();
     const ref = { namespace, name: "counter" };
@@ -66,7 +66,7 @@ describe("against a real API server", () => {
       await client.patch(configMaps, ref, { type: "merge", body: { data: { value: String(++value) } } });
     }
     await eventually("the last value", () => informer.get("default/counter")?.data?.value === String(value));
-    expect(story.lines).toHaveLength(value + 1);
-    expect(story.contradictions).toEqual([]);
+    expect(recorder.lines).toHaveLength(value + 1);
+    expect(recorder.contradictions).toEqual([]);
   });
 });

@@ -4,23 +4,23 @@ import type { ConfigMap } from "../../../src/kube/client/built-in-kinds.ts";
 import { RESOURCES } from "../../../src/kube/client/resource.ts";
 import { Informer } from "../../../src/kube/informer/informer.ts";
 import { eventually } from "../../support/eventually.ts";
+import { HandlerRecorder } from "../support/handler-recorder.ts";
 import {
   BY_PAGES,
   client,
   forEachTest,
   got,
   LIST,
+  recorder,
   replaceServer,
   server,
   start,
   stop,
-  story,
   synced,
   WATCH,
-} from "../support/informer-bed.ts";
+} from "../support/informer-harness.ts";
 import { configMap } from "../support/objects.ts";
 import { ScriptedServer, statusObject } from "../support/scripted-server.ts";
-import { Story } from "../support/story.ts";
 
 forEachTest();
 
@@ -42,7 +42,7 @@ describe("in good weather", () => {
       .event("MODIFIED", configMap("a", "12"))
       .event("DELETED", configMap("b", "13"));
     await got("delete default/b@13");
-    expect(story.lines).toEqual([
+    expect(recorder.lines).toEqual([
       "add default/a@5",
       "add default/b@6",
       "add default/c@11",
@@ -59,14 +59,14 @@ describe("in good weather", () => {
     watch.event("ADDED", configMap("b", "11")).bookmark("77").end();
     const again = (await server.next("GET", WATCH)).open();
     expect(again.query.get("resourceVersion")).toBe("77");
-    expect(story.lines).toEqual(["add default/a@5", "add default/b@11"]);
+    expect(recorder.lines).toEqual(["add default/a@5", "add default/b@11"]);
   });
 
   test("a handler that comes later is told of what is there", async () => {
     const informer = start();
     await synced();
     await informer.whenSynced();
-    const late = new Story<ConfigMap>();
+    const late = new HandlerRecorder<ConfigMap>();
     const leave = informer.on(late);
     expect(late.lines).toEqual(["add default/a@5"]);
     leave();
@@ -116,7 +116,7 @@ describe("410", () => {
     (await server.next("GET", LIST)).list([configMap("b", "90"), configMap("c", "91")], "100");
     const again = await server.next("GET", WATCH);
     expect(again.query.get("resourceVersion")).toBe("100");
-    expect(story.lines.slice(2)).toEqual(["missed-delete default/a@5", "update default/b@90", "add default/c@91"]);
+    expect(recorder.lines.slice(2)).toEqual(["missed-delete default/a@5", "update default/b@90", "add default/c@91"]);
     expect(informer.list()).toHaveLength(2);
   });
 
@@ -126,7 +126,7 @@ describe("410", () => {
     watch.event("ERROR", statusObject(410, "Expired"));
     (await server.next("GET", LIST)).list([], "100");
     await server.next("GET", WATCH);
-    expect(story.lines).toEqual(["add default/a@5", "missed-delete default/a@5"]);
+    expect(recorder.lines).toEqual(["add default/a@5", "missed-delete default/a@5"]);
   });
 
   test("of a continue token: the list starts over in one piece, and nothing of the first try is seen", async () => {
@@ -136,7 +136,7 @@ describe("410", () => {
     expect(informer.hasSynced).toBe(false);
     (await server.next("GET", /configmaps\?limit=0$/)).list([configMap("b", "20")], "30");
     await server.next("GET", WATCH);
-    expect(story.lines).toEqual(["add default/b@20"]);
+    expect(recorder.lines).toEqual(["add default/b@20"]);
   });
 
   test("keeps the store readable and whole until the new list is complete", async () => {
@@ -159,15 +159,15 @@ describe("odd but valid streams", () => {
     watch.event("ADDED", configMap("a", "5")).event("ADDED", configMap("b", "11")).event("ADDED", configMap("b", "11"));
     watch.event("ADDED", configMap("c", "12"));
     await got("add default/c@12");
-    expect(story.lines).toEqual(["add default/a@5", "add default/b@11", "add default/c@12"]);
+    expect(recorder.lines).toEqual(["add default/a@5", "add default/b@11", "add default/c@12"]);
   });
 
   test("a name with a new uid is a deletion and an addition", async () => {
     start();
     (await synced()).event("MODIFIED", configMap("a", "11", { uid: "other" }));
     await got("add default/a@11");
-    expect(story.lines).toEqual(["add default/a@5", "missed-delete default/a@5", "add default/a@11"]);
-    expect(story.contradictions).toEqual([]);
+    expect(recorder.lines).toEqual(["add default/a@5", "missed-delete default/a@5", "add default/a@11"]);
+    expect(recorder.contradictions).toEqual([]);
   });
 
   test("tells which additions are creations, and when everything was listed", async () => {
@@ -187,7 +187,7 @@ describe("odd but valid streams", () => {
     start();
     (await synced()).event("DELETED", configMap("z", "11")).event("ADDED", configMap("b", "12"));
     await got("add default/b@12");
-    expect(story.lines).toEqual(["add default/a@5", "add default/b@12"]);
+    expect(recorder.lines).toEqual(["add default/a@5", "add default/b@12"]);
   });
 
   test("an object of 10 MB arrives whole", async () => {
@@ -218,7 +218,7 @@ describe("an absent resource", () => {
     expect(informer.list()).toEqual([]);
     (await server.next("GET", LIST)).answer(404, "404 page not found\n", { "content-type": "text/plain" });
     await synced([configMap("a", "5")]);
-    expect(story.lines).toEqual(["add default/a@5"]);
+    expect(recorder.lines).toEqual(["add default/a@5"]);
   });
 
   test("that goes away while watched is emptied and told", async () => {
@@ -253,12 +253,12 @@ describe("handlers and stopping", () => {
         throw new Error("update");
       },
     });
-    informer.on(story);
+    informer.on(recorder);
     informer.start(stop.signal);
     const watch = await synced();
     watch.event("MODIFIED", configMap("a", "11")).event("DELETED", configMap("a", "12"));
     await got("delete default/a@12");
-    expect(story.lines).toEqual(["add default/a@5", "update default/a@11", "delete default/a@12"]);
+    expect(recorder.lines).toEqual(["add default/a@5", "update default/a@11", "delete default/a@12"]);
   });
 
   test("stopping closes the watch and ends run", async () => {

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import type { ConfigMap } from "../../../src/kube/client/built-in-kinds.ts";
 import { eventually } from "../../support/eventually.ts";
-import { forEachTest, got, server, start, story, synced, WATCH, WHOLE_LIST } from "../support/informer-bed.ts";
+import { forEachTest, got, recorder, server, start, synced, WATCH, WHOLE_LIST } from "../support/informer-harness.ts";
 import { configMap } from "../support/objects.ts";
 
 forEachTest();
@@ -19,7 +19,7 @@ describe("an informer that keeps some objects", () => {
       .event("DELETED", configMap("c", "14", { data: "blue" }))
       .event("MODIFIED", configMap("b", "15", { data: "red" }));
     await got("update default/b@15");
-    expect(story.lines).toEqual([
+    expect(recorder.lines).toEqual([
       "add default/a@5",
       "add default/b@11",
       "missed-delete default/a@5",

@@ -9,9 +9,9 @@ import { KubeClient } from "../../../src/kube/client/client.ts";
 import { RESOURCES } from "../../../src/kube/client/resource.ts";
 import { Informer } from "../../../src/kube/informer/informer.ts";
 import { eventually } from "../../support/eventually.ts";
+import { HandlerRecorder } from "../support/handler-recorder.ts";
 import { configMap } from "../support/objects.ts";
 import { type Exchange, ScriptedServer, statusObject } from "../support/scripted-server.ts";
-import { Story } from "../support/story.ts";
 
 const LIST = /configmaps\?.*limit=500$/;
 const WATCH = /configmaps\?.*watch=true/;
@@ -20,13 +20,13 @@ let server: ScriptedServer;
 let client: KubeClient;
 let stop: AbortController;
 let informer: Informer<ConfigMap>;
-let story: Story<ConfigMap>;
+let recorder: HandlerRecorder<ConfigMap>;
 
 beforeEach(async () => {
   server = await ScriptedServer.start();
   client = new KubeClient({ credentials: server.credentials(), watchSilenceMs: 400 });
   stop = new AbortController();
-  story = new Story();
+  recorder = new HandlerRecorder();
   informer = new Informer({
     client,
     resource: RESOURCES.configMaps,
@@ -34,7 +34,7 @@ beforeEach(async () => {
     metrics: new Registry(),
     rules: { wholeList: false, backoff: { baseMs: 4, maxMs: 20 } },
   });
-  informer.on(story);
+  informer.on(recorder);
 });
 
 afterEach(async () => {
@@ -47,7 +47,7 @@ const listed = async (items: readonly object[], resourceVersion: string): Promis
   (await server.next("GET", LIST)).list(items, resourceVersion);
   return (await server.next("GET", WATCH)).open();
 };
-const got = (line: string) => eventually(`got "${line}"`, () => story.lines.includes(line));
+const got = (line: string) => eventually(`got "${line}"`, () => recorder.lines.includes(line));
 
 test("1. fields that no type knows are kept, from the list and from the watch", async () => {
   informer.start(stop.signal);
@@ -111,7 +111,7 @@ test("6. an error inside the stream is an error: 410 lists again, though the con
   (await listed([configMap("a", "5")], "10")).event("ERROR", statusObject(410, "Expired"));
   await listed([configMap("b", "20")], "30");
   await got("add default/b@20");
-  expect(story.lines).toContain("missed-delete default/a@5");
+  expect(recorder.lines).toContain("missed-delete default/a@5");
 });
 
 test("7. what a handler throws reaches neither the other handlers nor the stream", async () => {
@@ -127,11 +127,11 @@ test("7. what a handler throws reaches neither the other handlers nor the stream
       throw new Error("a handler's own trouble");
     },
   });
-  broken.on(story);
+  broken.on(recorder);
   broken.start(stop.signal);
   (await listed([configMap("a", "5")], "10")).event("ADDED", configMap("b", "11")).event("ADDED", configMap("c", "12"));
   await got("add default/c@12");
-  expect(story.lines).toEqual(["add default/a@5", "add default/b@11", "add default/c@12"]);
+  expect(recorder.lines).toEqual(["add default/a@5", "add default/b@11", "add default/c@12"]);
 });
 
 test("8. it counts as synced when the objects are there, not when it begins to connect", async () => {
@@ -141,7 +141,7 @@ test("8. it counts as synced when the objects are there, not when it begins to c
   list.list([configMap("a", "5")], "10");
   await informer.whenSynced();
   expect(informer.list()).toHaveLength(1);
-  expect(story.lines).toEqual(["add default/a@5"]);
+  expect(recorder.lines).toEqual(["add default/a@5"]);
 });
 
 test("9. list and watch ask for the same objects: one selection is used for both", async () => {

@@ -1,6 +1,6 @@
 import { gzipSync } from "node:zlib";
 import { expect, test } from "vitest";
-import { forEachTest, got, LIST, server, start, synced, WATCH, WHOLE_LIST } from "../support/informer-bed.ts";
+import { forEachTest, got, LIST, server, start, synced, WATCH, WHOLE_LIST } from "../support/informer-harness.ts";
 import { configMap } from "../support/objects.ts";
 
 forEachTest();

@@ -2,7 +2,7 @@ import { type ChildProcess, fork } from "node:child_process";
 import { join } from "node:path";
 import { afterAll, expect, test } from "vitest";
 import { RESOURCES } from "../../../src/kube/client/resource.ts";
-import { client, controlPlane } from "../../support/api-server-bed.ts";
+import { client, controlPlane } from "../../support/api-server-harness.ts";
 import { eventually } from "../../support/eventually.ts";
 import { share } from "../../support/share.ts";
 

@@ -4,7 +4,7 @@ import type { Clock } from "../../../src/kube/clock.ts";
 import { Departures } from "../../../src/mac-pool/cluster/departures.ts";
 import type { Informers } from "../../../src/mac-pool/cluster/informers.ts";
 import { guestSpec } from "../machines.ts";
-import { Told } from "./told.ts";
+import { FakeInformer } from "./fake-informer.ts";
 
 const [MAC, OTHER] = ["02:00:00:00:00:01", "02:00:00:00:00:02"] as const;
 
@@ -15,16 +15,16 @@ const instance = (name: string, nodeName: string, mac: string = MAC): KubeObject
 });
 
 function fixture() {
-  const instances = new Told();
+  const instances = new FakeInformer();
   const time = { nowMs: 1_000 };
   const clock = { now: () => time.nowMs } as unknown as Clock;
-  const departures = new Departures({ instances, pods: new Told() } as unknown as Informers, clock);
+  const departures = new Departures({ instances, pods: new FakeInformer() } as unknown as Informers, clock);
   return { instances, departures, time };
 }
 
 describe("the last departure of an address", () => {
   it("is that of an object that goes to another node, gets another address, or ends", () => {
-    const leave: readonly ((instances: Told) => void)[] = [
+    const leave: readonly ((instances: FakeInformer) => void)[] = [
       (instances) => instances.set(instance("web", "node-b")),
       (instances) => instances.set(instance("web", "node-a", OTHER)),
       (instances) => instances.delete("web"),

@@ -9,22 +9,22 @@ import type { Informers } from "../../../src/mac-pool/cluster/informers.ts";
 import { Segments } from "../../../src/mac-pool/pools/segments.ts";
 import { allocatedTo, claim, owner } from "../claims/lifecycle-fixture.ts";
 import { machine } from "../machines.ts";
-import { Told } from "./told.ts";
+import { FakeInformer } from "./fake-informer.ts";
 
 const TEXT = "02:00:00:00:00:01";
 const MAC = parseMac(TEXT) ?? (0 as never);
 const WEB = machine("web", "default", [{ name: "a", macAddress: TEXT }]);
 
 function fixture() {
-  const [machines, instances, pods] = [new Told(), new Told(), new Told()];
-  const claims = new Told<MACClaim>();
+  const [machines, instances, pods] = [new FakeInformer(), new FakeInformer(), new FakeInformer()];
+  const claims = new FakeInformer<MACClaim>();
   const informers = {
     claims,
     machines,
     instances,
     pods,
-    pools: new Told(),
-    nodeMacs: new Told<KubeObject & NodeMACs>(),
+    pools: new FakeInformer(),
+    nodeMacs: new FakeInformer<KubeObject & NodeMACs>(),
   };
   const isListed = (): boolean => machines.list().length > 0;
   const feed = new IndexFeed(informers as unknown as Informers, systemClock, isListed);
@@ -34,7 +34,7 @@ function fixture() {
 }
 
 const next = (made: MACClaim): MACClaim => ({ ...made, metadata: { ...made.metadata, generation: 2 } });
-const gone = (informer: Told): void => informer.delete("web");
+const gone = (informer: FakeInformer): void => informer.delete("web");
 const quarantined = claim({ phase: "Quarantined", owners: [] });
 const renewed = allocatedTo(owner({ since: "2026-01-01T00:00:00.000Z" }));
 

@@ -5,7 +5,7 @@ import { NetworkCounts } from "../../../src/mac-pool/cluster/network-counts.ts";
 import { guestOf } from "../inspection/networks.ts";
 
 /** Counts of instances that a test changes by itself. */
-class Bed {
+class Harness {
   readonly counts: NetworkCounts;
   #handler: Handler<KubeObject> = {};
 
@@ -44,27 +44,27 @@ const atOnce = { share: async () => {} };
 
 describe("the counts of users of networks", () => {
   it("may give the turn away after each VM", async () => {
-    const bed = new Bed(guests(1_000));
+    const harness = new Harness(guests(1_000));
     const seen: number[] = [];
-    await bed.counts.read({ share: async () => void seen.push(bed.running) });
+    await harness.counts.read({ share: async () => void seen.push(harness.running) });
     expect(seen).toEqual(Array.from({ length: 1_000 }, (_, index) => index + 1));
   });
 
   it("have each VM once when they come, move and go while they are counted", async () => {
-    const bed = new Bed(guests(10));
+    const harness = new Harness(guests(10));
     let turns = 0;
     const share = async (): Promise<void> => {
       if (++turns !== 5) return;
-      bed.delete(guest(0));
-      bed.delete(guest(9));
-      bed.update(guest(1, "node-b"), guest(1));
-      bed.update(guest(8, "node-b"), guest(8));
-      bed.add(guest(10));
-      bed.delete(guest(7));
-      bed.add(guest(7, "node-c"));
+      harness.delete(guest(0));
+      harness.delete(guest(9));
+      harness.update(guest(1, "node-b"), guest(1));
+      harness.update(guest(8, "node-b"), guest(8));
+      harness.add(guest(10));
+      harness.delete(guest(7));
+      harness.add(guest(7, "node-c"));
     };
-    await bed.counts.read({ share });
-    expect(bed.counts.of("a/net").running.get("a")).toEqual(
+    await harness.counts.read({ share });
+    expect(harness.counts.of("a/net").running.get("a")).toEqual(
       new Map([
         ["node-a", 6],
         ["node-b", 2],
@@ -74,37 +74,37 @@ describe("the counts of users of networks", () => {
   });
 
   it("have each VM once when two ask at the same time", async () => {
-    const bed = new Bed(guests(10));
+    const harness = new Harness(guests(10));
     const share = (): Promise<void> => Promise.resolve();
-    await Promise.all([bed.counts.read({ share }), bed.counts.read({ share })]);
-    expect(bed.running).toBe(10);
+    await Promise.all([harness.counts.read({ share }), harness.counts.read({ share })]);
+    expect(harness.running).toBe(10);
   });
 
   it("have no VM any more whose last state says that it ended", async () => {
-    const bed = new Bed(guests(2));
-    await bed.counts.read(atOnce);
+    const harness = new Harness(guests(2));
+    await harness.counts.read(atOnce);
     const ended = { ...guest(0), status: { phase: "Succeeded", nodeName: "node-a" } };
-    bed.delete(ended);
-    expect(bed.running).toBe(1);
+    harness.delete(ended);
+    expect(harness.running).toBe(1);
   });
 
   it("have no VM of which only the deletion came", async () => {
-    const bed = new Bed(guests(1));
-    bed.delete(guest(0));
-    await bed.counts.read(atOnce);
-    expect(bed.running).toBe(0);
+    const harness = new Harness(guests(1));
+    harness.delete(guest(0));
+    await harness.counts.read(atOnce);
+    expect(harness.running).toBe(0);
   });
 
   it("name the VMs of a network, as they are now", async () => {
-    const bed = new Bed(guests(3));
-    await bed.counts.read(atOnce);
-    bed.delete(guest(1));
+    const harness = new Harness(guests(3));
+    await harness.counts.read(atOnce);
+    harness.delete(guest(1));
     const moved = guestOf("a", "vm-2", ["other"], "node-a");
-    bed.update(moved, guest(2));
-    const namesOf = (nad: string) => [...bed.counts.usersOf(nad).instances].map(({ metadata }) => metadata.name);
+    harness.update(moved, guest(2));
+    const namesOf = (nad: string) => [...harness.counts.usersOf(nad).instances].map(({ metadata }) => metadata.name);
     expect(namesOf("a/net")).toEqual(["vm-0"]);
     expect(namesOf("a/other")).toEqual(["vm-2"]);
-    bed.delete(moved);
+    harness.delete(moved);
     expect(namesOf("a/other")).toEqual([]);
   });
 
@@ -113,9 +113,9 @@ describe("the counts of users of networks", () => {
       ...guestOf("a", name, ["net"]),
       status: { phase },
     });
-    const bed = new Bed([withoutNode("importing", "Pending"), withoutNode("scheduling", "Scheduling")]);
-    await bed.counts.read(atOnce);
-    const { waiting, starting } = bed.counts.of("a/net");
+    const harness = new Harness([withoutNode("importing", "Pending"), withoutNode("scheduling", "Scheduling")]);
+    await harness.counts.read(atOnce);
+    const { waiting, starting } = harness.counts.of("a/net");
     expect(waiting.get("a")).toEqual(new Map([["scheduling", "vmi-a-scheduling"]]));
     expect(starting.get("a")).toBe(1);
   });

@@ -8,7 +8,7 @@ import type { Informers } from "../../../src/mac-pool/cluster/informers.ts";
 import { PendingAdmissions } from "../../../src/mac-pool/cluster/pending-admissions.ts";
 import { allocatedTo, claim, owner } from "../claims/lifecycle-fixture.ts";
 import { machine } from "../machines.ts";
-import { Told } from "./told.ts";
+import { FakeInformer } from "./fake-informer.ts";
 
 const TEXT = "02:00:00:00:00:01";
 const MAC = parseMac(TEXT) ?? (0 as never);
@@ -35,9 +35,9 @@ const again = (second: number): { since: string } => ({ since: `2026-01-01T00:00
 
 function fixture() {
   let nowMs = 0;
-  const told = () => new Told();
-  const informers = { namespaces: told(), machines: told(), instances: told(), pools: told() };
-  const claims = new Told<MACClaim>();
+  const informer = () => new FakeInformer();
+  const informers = { namespaces: informer(), machines: informer(), instances: informer(), pools: informer() };
+  const claims = new FakeInformer<MACClaim>();
   const admissions = new PendingAdmissions({ ...informers, claims } as unknown as Informers, {
     clock: { ...systemClock, monotonicMs: () => nowMs },
     pendingMs: () => PENDING_MS,

@@ -6,7 +6,7 @@ import type { Informer } from "../../../src/kube/informer/informer.ts";
 import { UnstartedMachines } from "../../../src/mac-pool/cluster/unstarted-machines.ts";
 import { allocatedTo, owner } from "../claims/lifecycle-fixture.ts";
 import { machine } from "../machines.ts";
-import { Told } from "./told.ts";
+import { FakeInformer } from "./fake-informer.ts";
 
 const TEXT = "02:00:00:00:00:01";
 const MAC = parseMac(TEXT) ?? (0 as never);
@@ -17,7 +17,7 @@ function vm(runStrategy: string, resourceVersion = "11", macAddress = TEXT): Kub
 }
 
 function fixture() {
-  const machines = new Told();
+  const machines = new FakeInformer();
   const unstarted = new UnstartedMachines(machines as unknown as Informer<KubeObject>);
   const has = (resourceVersion = "10", generation = 1, more = {}): boolean => {
     const claim = allocatedTo(owner());

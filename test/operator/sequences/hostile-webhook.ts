@@ -14,7 +14,7 @@ const NAME = "hostile";
 /** A request of this name asks whether the API server calls the webhook. */
 const PROBE = "hostile-probe";
 
-type Bed = Pick<InstalledOperator, "controlPlane" | "admin">;
+type Harness = Pick<InstalledOperator, "controlPlane" | "admin">;
 
 interface Scope {
   /** Which requests of the operator, in CEL; all that its rules match by default. */
@@ -40,29 +40,29 @@ const CHANGES: Readonly<Record<string, readonly object[]>> = {
 };
 
 export class HostileWebhook implements AsyncDisposable {
-  readonly #bed: Bed;
+  readonly #harness: Harness;
   readonly #server: Server;
   #probes = 0;
 
-  private constructor(bed: Bed, server: Server) {
-    this.#bed = bed;
+  private constructor(harness: Harness, server: Server) {
+    this.#harness = harness;
     this.#server = server;
   }
 
   /** Resolves when the API server calls it. */
   static async install(
-    bed: Bed,
+    harness: Harness,
     manner: Manner,
     { concerns = "true", timeoutSeconds = 1 }: Scope = {},
   ): Promise<HostileWebhook> {
-    const pair = await bed.controlPlane.authority.issue({
+    const pair = await harness.controlPlane.authority.issue({
       commonName: NAME,
       addresses: ["127.0.0.1"],
       usage: ["server"],
     });
     const server = createServer(pair);
     await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-    const webhook = new HostileWebhook(bed, server);
+    const webhook = new HostileWebhook(harness, server);
     server.on("request", (request, response) => {
       const chunks: Buffer[] = [];
       request.on("error", () => {});
@@ -78,14 +78,14 @@ export class HostileWebhook implements AsyncDisposable {
       });
     });
     const configurations: Resource = RESOURCES.mutatingWebhookConfigurations;
-    await bed.admin.create(configurations, {
+    await harness.admin.create(configurations, {
       metadata: { name: NAME },
       webhooks: [
         {
           name: "hostile.example.com",
           clientConfig: {
             url: `https://127.0.0.1:${(server.address() as AddressInfo).port}/`,
-            caBundle: btoa(bed.controlPlane.authority.certificate),
+            caBundle: btoa(harness.controlPlane.authority.certificate),
           },
           rules: [
             { apiGroups: [""], apiVersions: ["*"], resources: ["configmaps", "services"], operations: ["*"] },
@@ -116,7 +116,7 @@ export class HostileWebhook implements AsyncDisposable {
 
   /** Resolves when the API server does not call it any more. */
   async [Symbol.asyncDispose](): Promise<void> {
-    const remove = () => this.#bed.admin.delete(RESOURCES.mutatingWebhookConfigurations, { name: NAME });
+    const remove = () => this.#harness.admin.delete(RESOURCES.mutatingWebhookConfigurations, { name: NAME });
     await eventually("the hostile webhook is deleted", () => remove().then(() => true));
     await eventually("the hostile webhook is not called", async () => !(await this.#isCalled()));
     this.#server.closeAllConnections();
@@ -126,7 +126,7 @@ export class HostileWebhook implements AsyncDisposable {
   async #isCalled(): Promise<boolean> {
     const before = this.#probes;
     const probe = { metadata: { name: PROBE, namespace: NAMESPACE } };
-    await this.#bed.admin.create(RESOURCES.configMaps, probe, { dryRun: true });
+    await this.#harness.admin.create(RESOURCES.configMaps, probe, { dryRun: true });
     return this.#probes > before;
   }
 }

@@ -7,7 +7,7 @@ import { credentialsFromKubeconfig } from "../../../src/kube/credentials/credent
 import type { Log } from "../../../src/kube/log.ts";
 import { DEFAULT_SETTINGS } from "../../../src/operator/config/settings.ts";
 import { Operator } from "../../../src/operator/operator.ts";
-import type { OperatorBed } from "../support/operator-bed.ts";
+import type { OperatorHarness } from "../support/operator-harness.ts";
 
 /** The client of an operator that is killed between two writes: whatever it asks for then is never sent and never answered. */
 
@@ -79,7 +79,7 @@ export class Incarnation implements AsyncDisposable {
     });
   }
 
-  static async start({ cluster }: OperatorBed, log: Log): Promise<Incarnation> {
+  static async start({ cluster }: OperatorHarness, log: Log): Promise<Incarnation> {
     const credentials = await credentialsFromKubeconfig(cluster.operatorKubeconfig);
     return new Incarnation(new FusedClient({ credentials }), log);
   }

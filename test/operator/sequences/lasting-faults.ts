@@ -5,7 +5,7 @@ import { REMOVAL_CHECK } from "../../../src/operator/components/standing/removal
 import { eventually } from "../../support/eventually.ts";
 import type { Random } from "../../support/random.ts";
 import { NAMESPACE } from "../support/installed-operator.ts";
-import type { OperatorBed } from "../support/operator-bed.ts";
+import type { OperatorHarness } from "../support/operator-harness.ts";
 import { HostileWebhook, MANNERS } from "./hostile-webhook.ts";
 
 export interface Lasting {
@@ -20,13 +20,13 @@ export interface Lasting {
 /** Does the work while no operator runs. */
 type WithoutOperator = (work: () => Promise<void>) => Promise<void>;
 
-export type Fault = (bed: OperatorBed, random: Random, withoutOperator: WithoutOperator) => Promise<Lasting>;
+export type Fault = (harness: OperatorHarness, random: Random, withoutOperator: WithoutOperator) => Promise<Lasting>;
 
 const QUOTAS = defineResource("v1", "ResourceQuota", "resourcequotas", true);
 const QUOTA = { name: "full", namespace: NAMESPACE };
 const FULL = ["count/configmaps", "count/daemonsets.apps", "count/services", "count/secrets", "pods"];
 
-async function quota({ admin }: OperatorBed, random: Random): Promise<Lasting> {
+async function quota({ admin }: OperatorHarness, random: Random): Promise<Lasting> {
   const counted = random.pick(FULL);
   await admin.create(QUOTAS, { metadata: QUOTA, spec: { hard: { [counted]: "0" } } });
   return {
@@ -37,9 +37,9 @@ async function quota({ admin }: OperatorBed, random: Random): Promise<Lasting> {
   };
 }
 
-async function hostileWebhook(bed: OperatorBed, random: Random): Promise<Lasting> {
+async function hostileWebhook(harness: OperatorHarness, random: Random): Promise<Lasting> {
   const manner = random.pick(MANNERS);
-  const webhook = await HostileWebhook.install(bed, manner);
+  const webhook = await HostileWebhook.install(harness, manner);
   return {
     what: `a mutating webhook ${manner}`,
     isRemembered: manner === "changes",
@@ -47,7 +47,7 @@ async function hostileWebhook(bed: OperatorBed, random: Random): Promise<Lasting
   };
 }
 
-async function apiServerAway({ controlPlane }: OperatorBed): Promise<Lasting> {
+async function apiServerAway({ controlPlane }: OperatorHarness): Promise<Lasting> {
   await controlPlane.killApiServer();
   return { what: "the API server is away", isShort: true, end: () => controlPlane.restartApiServer() };
 }

@@ -6,7 +6,7 @@
 import { randomInt } from "node:crypto";
 import { parseArgs } from "node:util";
 import { createLogger } from "../../../src/kube/process/logger.ts";
-import { OperatorBed } from "../support/operator-bed.ts";
+import { OperatorHarness } from "../support/operator-harness.ts";
 import { runSequence } from "./sequence.ts";
 
 const { values } = parseArgs({
@@ -31,13 +31,13 @@ const startMs = performance.now();
 const log = values.verbose ? { log: createLogger({ name: "operator", level: "info" }) } : {};
 let passed = 0;
 {
-  await using bed = await OperatorBed.start();
+  await using harness = await OperatorHarness.start();
   try {
     for (; passed < count; passed++) {
       const seed = first + passed;
       const onStep = (line: string): void => console.error(`${seed}: ${line}`);
       const sequenceMs = performance.now();
-      await runSequence({ bed, seed, ...log, ...(values.verbose ? { onStep } : {}) });
+      await runSequence({ harness, seed, ...log, ...(values.verbose ? { onStep } : {}) });
       console.error(`seed ${seed}: ${((performance.now() - sequenceMs) / 1000).toFixed(1)} s`);
     }
   } catch (error) {

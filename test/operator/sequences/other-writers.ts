@@ -12,11 +12,11 @@ import { DEFAULT_SETTINGS } from "../../../src/operator/config/settings.ts";
 import type { Random } from "../../support/random.ts";
 import { DRIFT_EDITS, type JsonPatch, POD_EDITS } from "../support/drift-edits.ts";
 import { NAMESPACE } from "../support/installed-operator.ts";
-import type { OperatorBed } from "../support/operator-bed.ts";
+import type { OperatorHarness } from "../support/operator-harness.ts";
 
 interface Deed {
   readonly what: string;
-  readonly carryOut: (bed: OperatorBed) => Promise<unknown>;
+  readonly carryOut: (harness: OperatorHarness) => Promise<unknown>;
 }
 
 const OBJECTS = renderEverything(DEFAULT_SETTINGS, COMPONENTS);
@@ -77,14 +77,14 @@ const DELETIONS = [...OBJECTS, ...RECORDS].map((object): Deed => {
 });
 
 /** Carries out some of them, each on an object that is there, and tells which. */
-export async function meddle(bed: OperatorBed, random: Random): Promise<string[]> {
+export async function meddle(harness: OperatorHarness, random: Random): Promise<string[]> {
   const deeds = random.pick([EDITS, EDITS, OTHER_EDITS, DELETIONS]);
   const wanted = 1 + random.below(4);
   const done: string[] = [];
   for (let tries = 0; tries < 40 && done.length < wanted; tries++) {
     const { what, carryOut } = random.pick(deeds);
     try {
-      await carryOut(bed);
+      await carryOut(harness);
       done.push(what);
     } catch (error) {
       // Not there, refused, or the API server is away.

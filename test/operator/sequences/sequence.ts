@@ -11,14 +11,14 @@ import { isNotFound } from "../../../src/kube/client/api-error.ts";
 import { type Log, silentLog } from "../../../src/kube/log.ts";
 import { Random } from "../../support/random.ts";
 import { CONFIGS } from "../support/installed-operator.ts";
-import type { OperatorBed } from "../support/operator-bed.ts";
+import type { OperatorHarness } from "../support/operator-harness.ts";
 import { Incarnation } from "./incarnation.ts";
 import { faultOf, type Lasting } from "./lasting-faults.ts";
 import { meddle } from "./other-writers.ts";
 import { Truth } from "./truth.ts";
 
 export interface SequenceOptions {
-  readonly bed: OperatorBed;
+  readonly harness: OperatorHarness;
   readonly seed: number;
   /** Called with every step. */
   readonly onStep?: (line: string) => void;
@@ -69,9 +69,9 @@ class Sequence implements AsyncDisposable {
   }
 
   static async begin(options: SequenceOptions): Promise<Sequence> {
-    const { bed, log = silentLog } = options;
-    const sequence = new Sequence(options, await Incarnation.start(bed, log));
-    const config = await bed.cluster.config();
+    const { harness, log = silentLog } = options;
+    const sequence = new Sequence(options, await Incarnation.start(harness, log));
+    const config = await harness.cluster.config();
     for (const name of NAMES) {
       const part = config?.spec?.[name];
       if (part !== undefined) sequence.#spec.set(name, part as object);
@@ -85,7 +85,7 @@ class Sequence implements AsyncDisposable {
     const [begin, end] = [random.below(STEPS / 2), STEPS / 2 + random.below(STEPS / 2)];
     for (let step = 0; step < STEPS; step++) {
       if (step === begin && fault !== undefined) {
-        this.#lasting = await fault(this.#options.bed, random, (work) => this.#withoutOperator(work));
+        this.#lasting = await fault(this.#options.harness, random, (work) => this.#withoutOperator(work));
         this.#record(this.#lasting.what);
       }
       await this.#step();
@@ -110,7 +110,7 @@ class Sequence implements AsyncDisposable {
       if (!this.#spec.delete(name)) this.#spec.set(name, random.pick(PARTS[name] ?? []));
       await this.#ask();
     } else if (what === "meddle") {
-      this.#record(`others: ${(await meddle(this.#options.bed, random)).join(", ") || "nothing"}`);
+      this.#record(`others: ${(await meddle(this.#options.harness, random)).join(", ") || "nothing"}`);
     } else if (what === "kill") {
       const writes = random.below(MAX_WRITES);
       await this.#operator.killAfter(writes, random.below(LONGEST_LIFE_MS));
@@ -119,7 +119,7 @@ class Sequence implements AsyncDisposable {
       await this.#restart();
     } else {
       await this.#tryTo("delete the configuration", async () => {
-        await this.#options.bed.admin.delete(CONFIGS, { name: NETWORK_ADDONS_CONFIG_NAME });
+        await this.#options.harness.admin.delete(CONFIGS, { name: NETWORK_ADDONS_CONFIG_NAME });
       });
     }
   }
@@ -129,11 +129,11 @@ class Sequence implements AsyncDisposable {
   }
 
   async #withoutOperator(work: () => Promise<void>): Promise<void> {
-    const { bed, log = silentLog } = this.#options;
+    const { harness, log = silentLog } = this.#options;
     this.#operator.kill();
     this.#ended.push(this.#operator);
     await work();
-    this.#operator = await Incarnation.start(bed, log);
+    this.#operator = await Incarnation.start(harness, log);
   }
 
   async #endFault(): Promise<void> {
@@ -152,7 +152,7 @@ class Sequence implements AsyncDisposable {
     const parts = NAMES.map((name) => [name, asked.get(name) ?? null] as const);
     const spec = Object.fromEntries(parts);
     await this.#tryTo(`ask for ${[...asked.keys()].join(", ") || "nothing"}`, async () => {
-      const { admin } = this.#options.bed;
+      const { admin } = this.#options.harness;
       try {
         const ref = { name: NETWORK_ADDONS_CONFIG_NAME };
         await admin.patch(CONFIGS, ref, { type: "merge", body: { spec } });
@@ -175,7 +175,7 @@ class Sequence implements AsyncDisposable {
 
   async #quiet(): Promise<void> {
     try {
-      await new Truth(this.#options.bed.cluster).comes(QUIET_LIMIT_MS);
+      await new Truth(this.#options.harness.cluster).comes(QUIET_LIMIT_MS);
       if (this.#operator.failure !== undefined) throw this.#operator.failure;
     } catch (error) {
       const what = error instanceof Error ? error.message : String(error);

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, it } from "vitest";
-import { OperatorBed } from "../support/operator-bed.ts";
+import { OperatorHarness } from "../support/operator-harness.ts";
 import { runSequence } from "./sequence.ts";
 
 const { OPERATOR_SEQUENCES } = process.env;
@@ -9,16 +9,16 @@ const FIRST = Number(process.env.OPERATOR_SEED ?? 7_000);
 const SEEDS = Array.from({ length: COUNT }, (_, index) => FIRST + index);
 
 describe("an operator in a random history of switches, faults and edits by others", () => {
-  let bed: OperatorBed;
+  let harness: OperatorHarness;
 
   beforeAll(async () => {
-    bed = await OperatorBed.start();
+    harness = await OperatorHarness.start();
   });
   afterAll(async () => {
-    await bed?.[Symbol.asyncDispose]();
+    await harness?.[Symbol.asyncDispose]();
   });
 
   it.each(SEEDS)("ends in what is asked for, and says so: seed %i", { timeout: 300_000 }, async (seed) => {
-    await runSequence({ bed, seed });
+    await runSequence({ harness, seed });
   });
 });

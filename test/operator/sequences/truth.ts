@@ -13,7 +13,7 @@ import { INVENTORY_CONFIG_MAP } from "../../../src/operator/config/records.ts";
 import type { OperatorSettings } from "../../../src/operator/config/settings.ts";
 import { DEFAULT_SETTINGS } from "../../../src/operator/config/settings.ts";
 import { type InstalledOperator, NAMESPACE } from "../support/installed-operator.ts";
-import { NODES } from "../support/operator-bed.ts";
+import { NODES } from "../support/operator-harness.ts";
 import { type Wanted, wantedBy } from "./wanted.ts";
 
 /** How an object in the cluster differs from the wanted one. By itself: nothing of the operator's comparison is in here. Pure. */

@@ -13,7 +13,7 @@ import { type EffectiveSpec, effectiveSpec } from "../../../src/operator/config/
 import type { OperatorSettings } from "../../../src/operator/config/settings.ts";
 import { decorate } from "../../../src/operator/manifests/labels.ts";
 import { EVERY_FACT } from "../../../src/operator/watch/facts.ts";
-import { CRI_SOCKET, NODES } from "../support/operator-bed.ts";
+import { CRI_SOCKET, NODES } from "../support/operator-harness.ts";
 import { CHANCE } from "./incarnation.ts";
 
 export interface Wanted {

@@ -41,15 +41,15 @@ const NODES = [
   node("virtual", { kubelet: "v1.34.1+rke2r1", labels: { ...LINUX, type: "virtual-kubelet" } }),
 ];
 
-class Bed implements AsyncDisposable {
+class Harness implements AsyncDisposable {
   readonly server: ScriptedServer;
   readonly view: NodeView;
   readonly #client: KubeClient;
   readonly #stop = new AbortController();
   changes = 0;
 
-  static async start(): Promise<Bed> {
-    return new Bed(await ScriptedServer.start());
+  static async start(): Promise<Harness> {
+    return new Harness(await ScriptedServer.start());
   }
 
   private constructor(server: ScriptedServer) {
@@ -106,48 +106,48 @@ it.each<[what: string, type: string, changed: Node, changes: number, distributio
     ["Kubernetes", "k3s"],
   ],
 ])("%s", async (_, type, changed, changes, distributions) => {
-  await using bed = await Bed.start();
-  const watch = await bed.tell(NODES);
-  await bed.view.informer.whenSynced();
-  expect(bed.distributions).toEqual(["Kubernetes", "k3s"]);
-  bed.changes = 0;
+  await using harness = await Harness.start();
+  const watch = await harness.tell(NODES);
+  await harness.view.informer.whenSynced();
+  expect(harness.distributions).toEqual(["Kubernetes", "k3s"]);
+  harness.changes = 0;
   watch.event(type, changed);
   await eventually("the event", () => {
-    const known = bed.view.list().find(({ metadata }) => metadata.name === changed.metadata.name);
+    const known = harness.view.list().find(({ metadata }) => metadata.name === changed.metadata.name);
     return type === "DELETED"
       ? known === undefined
       : known?.metadata.resourceVersion === changed.metadata.resourceVersion;
   });
-  expect([bed.changes, bed.distributions]).toEqual([changes, distributions]);
+  expect([harness.changes, harness.distributions]).toEqual([changes, distributions]);
 });
 
 it("keeps labels that somebody asks for from then on, and tells when they change", async () => {
-  await using bed = await Bed.start();
-  const former = await bed.tell(NODES);
-  await bed.view.informer.whenSynced();
-  const zones = () => bed.view.list().map(({ metadata }) => metadata.labels?.zone);
+  await using harness = await Harness.start();
+  const former = await harness.tell(NODES);
+  await harness.view.informer.whenSynced();
+  const zones = () => harness.view.list().map(({ metadata }) => metadata.labels?.zone);
   expect(zones()).toEqual(NODES.map(() => undefined));
-  const kept = bed.view.keepLabels(["zone"], AbortSignal.timeout(5_000));
-  const watch = await bed.tell(NODES);
+  const kept = harness.view.keepLabels(["zone"], AbortSignal.timeout(5_000));
+  const watch = await harness.tell(NODES);
   await kept;
   expect(zones()).toEqual(NODES.map(() => "z1"));
-  await bed.view.keepLabels(["zone", "kubernetes.io/os"], AbortSignal.timeout(5_000));
-  expect(bed.server.pending).toEqual([]);
-  bed.changes = 0;
+  await harness.view.keepLabels(["zone", "kubernetes.io/os"], AbortSignal.timeout(5_000));
+  expect(harness.server.pending).toEqual([]);
+  harness.changes = 0;
   former.event("DELETED", node("b", { version: 11 }));
   watch.event("MODIFIED", node("a", { labels: { ...LINUX, zone: "z2" }, version: 12 }));
   await eventually("the other zone", () => zones().includes("z2"));
-  expect([bed.changes, bed.view.list().length]).toEqual([1, NODES.length]);
+  expect([harness.changes, harness.view.list().length]).toEqual([1, NODES.length]);
 });
 
 it("keeps the nodes that it has when others can't be listed", async () => {
-  await using bed = await Bed.start();
-  await bed.tell(NODES);
-  await bed.view.informer.whenSynced();
+  await using harness = await Harness.start();
+  await harness.tell(NODES);
+  await harness.view.informer.whenSynced();
   const giveUp = new AbortController();
-  const kept = bed.view.keepLabels(["zone"], giveUp.signal);
-  await bed.server.next("GET", "/api/v1/nodes?limit=0");
+  const kept = harness.view.keepLabels(["zone"], giveUp.signal);
+  await harness.server.next("GET", "/api/v1/nodes?limit=0");
   giveUp.abort(new Error("no nodes in time"));
   await expect(kept).rejects.toThrow("no nodes in time");
-  expect(bed.distributions).toEqual(["Kubernetes", "k3s"]);
+  expect(harness.distributions).toEqual(["Kubernetes", "k3s"]);
 });

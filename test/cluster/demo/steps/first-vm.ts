@@ -1,36 +1,36 @@
 import { BRIDGE_RESOURCE_PREFIX } from "../../../../src/api/names.ts";
+import { assertThat } from "../assert.ts";
+import { type DemoCluster, kubectlApply } from "../demo-cluster.ts";
 import { claimInPhase, type Guest, macOf, networkStatusOf, runningGuest } from "../guest.ts";
-import { must } from "../must.ts";
 import { attachmentDefinition, NETWORK, NODE_A, virtualMachine } from "../objects.ts";
-import { kubectlApply, type Stage } from "../stage.ts";
-import type { Step } from "../story.ts";
+import type { Step } from "../scenario.ts";
 
 const BR1 = `${BRIDGE_RESOURCE_PREFIX}br1`;
 
-export const firstVm: Step<Stage> = {
+export const firstVm: Step<DemoCluster> = {
   name: "vm",
   limitMs: 60_000,
-  async run(stage, values, signal) {
-    await kubectlApply(stage, attachmentDefinition());
-    stage.note("VM web with one NIC on br1");
+  async run(demo, values, signal) {
+    await kubectlApply(demo, attachmentDefinition());
+    demo.note("VM web with one NIC on br1");
     const startedMs = performance.now();
-    await kubectlApply(stage, virtualMachine("web"));
-    values.mac = await macOf(stage, "web");
-    const guest = await runningGuest(stage, "web", signal);
+    await kubectlApply(demo, virtualMachine("web"));
+    values.mac = await macOf(demo, "web");
+    const guest = await runningGuest(demo, "web", signal);
     values.runningMs = Math.round(performance.now() - startedMs);
-    await claimInPhase(stage, guest.mac, "Allocated", signal);
+    await claimInPhase(demo, guest.mac, "Allocated", signal);
     values.claim = guest.claim;
     values.phase = "Allocated";
 
     values.requests = requestOf(guest);
-    must(values.requests === "1", `the launcher pod asks for ${values.requests ?? "no"} ${BR1}`);
+    assertThat(values.requests === "1", `the launcher pod asks for ${values.requests ?? "no"} ${BR1}`);
     values.node = guest.node;
-    must(guest.node === NODE_A, `the launcher pod runs on ${guest.node}, which has no br1`);
+    assertThat(guest.node === NODE_A, `the launcher pod runs on ${guest.node}, which has no br1`);
     Object.assign(values, { link: guest.link, linkMac: guest.linkMac, hostLink: guest.hostLink, bridge: guest.bridge });
-    must(guest.bridge === "br1", `${guest.hostLink} is a port of ${guest.bridge || "nothing"}, not of br1`);
+    assertThat(guest.bridge === "br1", `${guest.hostLink} is a port of ${guest.bridge || "nothing"}, not of br1`);
     const status = networkStatusOf(guest);
     values.networkStatus = status;
-    must(status?.mac === guest.mac, `network-status says ${JSON.stringify(status)}`);
+    assertThat(status?.mac === guest.mac, `network-status says ${JSON.stringify(status)}`);
     return {
       text: `VM web, NIC ${NETWORK} on br1 → ${guest.mac}`,
       details: [

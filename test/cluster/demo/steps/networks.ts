@@ -1,9 +1,9 @@
 import { eventually } from "../../../support/eventually.ts";
+import { assertThat } from "../assert.ts";
+import { type DemoCluster, kubectl } from "../demo-cluster.ts";
 import { DESCRIBED_NODE, layOut, SHOP, STRAY, TENANTS } from "../layout.ts";
-import { must } from "../must.ts";
 import { NAD_NAME, NAMESPACE, NODE_A } from "../objects.ts";
-import { kubectl, type Stage } from "../stage.ts";
-import type { Step } from "../story.ts";
+import type { Step } from "../scenario.ts";
 import { succeeding } from "./inspection.ts";
 
 /** web, web-2 and shop. */
@@ -24,14 +24,14 @@ interface ShownNetwork {
   readonly findings: readonly { readonly code: string }[];
 }
 
-export const networks: Step<Stage> = {
+export const networks: Step<DemoCluster> = {
   name: "networks",
   limitMs: 60_000,
-  async run(stage, values, signal) {
-    stage.note("bridges and networks of three tenants");
-    await layOut(stage);
-    return asReader(stage, async (token) => {
-      const shown = await whenSettled(stage, token, signal);
+  async run(demo, values, signal) {
+    demo.note("bridges and networks of three tenants");
+    await layOut(demo);
+    return asReader(demo, async (token) => {
+      const shown = await whenSettled(demo, token, signal);
       const verdictOf = (name: string, node: string) =>
         networkIn(shown, name)?.cells.find((cell) => cell.node === node)?.verdict;
       values.verdicts = Object.fromEntries(
@@ -40,11 +40,11 @@ export const networks: Step<Stage> = {
           cells.map(({ verdict }) => verdict),
         ]),
       );
-      must(verdictOf(SHARED, DESCRIBED_NODE) === "NoBridge", `${DESCRIBED_NODE} has no br1`);
-      must(verdictOf("tenant-lab/wrong", NODE_A) === "Fails", "a VM would start on tenant-lab/wrong");
-      const table = await succeeding(stage, ["networks", "--token", token]);
+      assertThat(verdictOf(SHARED, DESCRIBED_NODE) === "NoBridge", `${DESCRIBED_NODE} has no br1`);
+      assertThat(verdictOf("tenant-lab/wrong", NODE_A) === "Fails", "a VM would start on tenant-lab/wrong");
+      const table = await succeeding(demo, ["networks", "--token", token]);
       values.networks = table.split("\n");
-      const one = await succeeding(stage, ["network", SHARED, "--token", token]);
+      const one = await succeeding(demo, ["network", SHARED, "--token", token]);
       const { bridges } = shown;
       return {
         text: `${shown.networks.length} networks of ${TENANTS.length + 1} namespaces on ${bridges.length} bridges`,
@@ -58,12 +58,12 @@ export const networks: Step<Stage> = {
 };
 
 /** When the one VM runs, and the other is known to wait. */
-function whenSettled(stage: Stage, token: string, signal: AbortSignal): Promise<Shown> {
+function whenSettled(demo: DemoCluster, token: string, signal: AbortSignal): Promise<Shown> {
   let last = "";
   return eventually(
     `VM ${SHOP.name} to run and VM ${STRAY.name} to wait`,
     async () => {
-      last = await succeeding(stage, ["networks", "-o", "json", "--token", token]);
+      last = await succeeding(demo, ["networks", "-o", "json", "--token", token]);
       const shown = JSON.parse(last) as Shown;
       const waiting = networkIn(shown, `${STRAY.namespace}/br9`)?.waiting ?? [];
       const isSettled = networkIn(shown, SHARED)?.running === GUESTS && waiting.length === 1;
@@ -82,14 +82,14 @@ const READER = "macpool-reader";
  * Asks with the token of an account that may read the pool, which is gone afterwards: only the pool's service knows about
  * networks, and the API server's proxy passes on tokens, not the administrator's certificate.
  */
-async function asReader<T>(stage: Stage, ask: (token: string) => Promise<T>): Promise<T> {
+async function asReader<T>(demo: DemoCluster, ask: (token: string) => Promise<T>): Promise<T> {
   const [account, at] = [`serviceaccount/${READER}`, ["--namespace", NAMESPACE]];
-  await kubectl(stage, ["create", "serviceaccount", READER, ...at]);
+  await kubectl(demo, ["create", "serviceaccount", READER, ...at]);
   const subject = `--serviceaccount=${NAMESPACE}:${READER}`;
-  await kubectl(stage, ["create", "clusterrolebinding", READER, "--clusterrole=kubemacpool-view", subject]);
-  const token = (await kubectl(stage, ["create", "token", READER, ...at])).trim();
+  await kubectl(demo, ["create", "clusterrolebinding", READER, "--clusterrole=kubemacpool-view", subject]);
+  const token = (await kubectl(demo, ["create", "token", READER, ...at])).trim();
   const answer = await ask(token);
-  await kubectl(stage, ["delete", `clusterrolebinding/${READER}`]);
-  await kubectl(stage, ["delete", account, ...at]);
+  await kubectl(demo, ["delete", `clusterrolebinding/${READER}`]);
+  await kubectl(demo, ["delete", account, ...at]);
   return answer;
 }

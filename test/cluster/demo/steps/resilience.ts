@@ -8,26 +8,26 @@ import {
 import { RESOURCES } from "../../../../src/kube/client/resource.ts";
 import { eventually } from "../../../support/eventually.ts";
 import { PluginGuard } from "../../plugin-guard.ts";
+import { assertThat } from "../assert.ts";
+import { CLAIMS, CONFIGS, type DemoCluster, getIfThere, kubectl, whenSeen } from "../demo-cluster.ts";
 import { claimInPhase, claimOf, macOf } from "../guest.ts";
-import { must } from "../must.ts";
 import { NAMESPACE, NODE_A, NODE_B } from "../objects.ts";
-import { CLAIMS, CONFIGS, getIfThere, kubectl, type Stage, whenSeen } from "../stage.ts";
-import type { Step, Values } from "../story.ts";
+import type { Step, Values } from "../scenario.ts";
 import { CNI_DIRECTORY, checksums } from "./cni-plugins.ts";
 import { conditionOf } from "./configure.ts";
 
-export const resilience: Step<Stage> = {
+export const resilience: Step<DemoCluster> = {
   name: "resilience",
   limitMs: 120_000,
-  async run(stage, values, signal) {
-    stage.note("the operator's pod killed, VM web-2 deleted meanwhile");
-    values.availableSeen = await availableWhile(stage, signal, async () => {
-      await Promise.all([replaceOperator(stage, values, signal), releaseMac(stage, values, signal)]);
-      await repairEdit(stage, values, signal);
+  async run(demo, values, signal) {
+    demo.note("the operator's pod killed, VM web-2 deleted meanwhile");
+    values.availableSeen = await availableWhile(demo, signal, async () => {
+      await Promise.all([replaceOperator(demo, values, signal), releaseMac(demo, values, signal)]);
+      await repairEdit(demo, values, signal);
     });
-    must(String(values.availableSeen) === "True", `Available was ${values.availableSeen}`);
-    stage.note("a DaemonSet deleted by hand");
-    await deleteDaemonSet(stage, values, signal);
+    assertThat(String(values.availableSeen) === "True", `Available was ${values.availableSeen}`);
+    demo.note("a DaemonSet deleted by hand");
+    await deleteDaemonSet(demo, values, signal);
     return {
       text: `operator's pod killed: Available all the time, its successor leads after ${values.operatorLeadsMs} ms`,
       details: [
@@ -41,9 +41,9 @@ export const resilience: Step<Stage> = {
 };
 
 /** Every value that the condition Available had while `work` was done. */
-async function availableWhile(stage: Stage, signal: AbortSignal, work: () => Promise<void>): Promise<string[]> {
+async function availableWhile(demo: DemoCluster, signal: AbortSignal, work: () => Promise<void>): Promise<string[]> {
   const done = new AbortController();
-  const seen = watchAvailable(stage, AbortSignal.any([signal, done.signal]));
+  const seen = watchAvailable(demo, AbortSignal.any([signal, done.signal]));
   try {
     await Promise.race([work(), seen]);
   } finally {
@@ -52,12 +52,12 @@ async function availableWhile(stage: Stage, signal: AbortSignal, work: () => Pro
   return [...(await seen)];
 }
 
-async function watchAvailable(stage: Stage, signal: AbortSignal): Promise<Set<string>> {
+async function watchAvailable(demo: DemoCluster, signal: AbortSignal): Promise<Set<string>> {
   const seen = new Set<string>();
   const fieldSelector = `metadata.name=${NETWORK_ADDONS_CONFIG_NAME}`;
   while (!signal.aborted) {
     try {
-      for await (const { type, object } of stage.client.watch(CONFIGS, { fieldSelector, signal })) {
+      for await (const { type, object } of demo.client.watch(CONFIGS, { fieldSelector, signal })) {
         if (type === "ADDED" || type === "MODIFIED") seen.add(conditionOf(object, "Available") ?? "missing");
         if (type === "DELETED") seen.add("deleted");
       }
@@ -69,16 +69,16 @@ async function watchAvailable(stage: Stage, signal: AbortSignal): Promise<Set<st
 }
 
 /** Kills the operator without a chance to give up its lease; resolves once another pod of it has taken that over. */
-async function replaceOperator(stage: Stage, values: Values, signal: AbortSignal): Promise<void> {
+async function replaceOperator(demo: DemoCluster, values: Values, signal: AbortSignal): Promise<void> {
   const scope = { namespace: DEFAULT_NAMESPACE, labelSelector: `name=${OPERATOR_NAME}` };
-  const [before] = (await stage.client.list(RESOURCES.pods, scope)).items;
+  const [before] = (await demo.client.list(RESOURCES.pods, scope)).items;
   const name = before?.metadata.name;
-  must(name !== undefined, `no pod of ${OPERATOR_NAME}`);
+  assertThat(name !== undefined, `no pod of ${OPERATOR_NAME}`);
   const startedMs = performance.now();
-  await kubectl(stage, ["delete", "pod", "-n", DEFAULT_NAMESPACE, name, "--force", "--grace-period=0"]);
+  await kubectl(demo, ["delete", "pod", "-n", DEFAULT_NAMESPACE, name, "--force", "--grace-period=0"]);
   const lease = { name: OPERATOR_NAME, namespace: DEFAULT_NAMESPACE };
   const taken = await whenSeen(
-    stage,
+    demo,
     RESOURCES.leases,
     lease,
     ({ spec }) => !["", name].includes(spec?.holderIdentity ?? ""),
@@ -88,14 +88,14 @@ async function replaceOperator(stage: Stage, values: Values, signal: AbortSignal
 }
 
 /** An edit by hand is undone: the new operator has looked at everything. */
-async function repairEdit(stage: Stage, values: Values, signal: AbortSignal): Promise<void> {
+async function repairEdit(demo: DemoCluster, values: Values, signal: AbortSignal): Promise<void> {
   const ref = { name: MAC_POOL_RANGE_CONFIG_MAP, namespace: DEFAULT_NAMESPACE };
-  const { data } = await stage.client.get(RESOURCES.configMaps, ref);
+  const { data } = await demo.client.get(RESOURCES.configMaps, ref);
   const edit = JSON.stringify({ data: { RANGE_START: "edited" } });
   const startedMs = performance.now();
-  await kubectl(stage, ["patch", "configmap", "-n", ref.namespace, ref.name, "--type=merge", "-p", edit]);
+  await kubectl(demo, ["patch", "configmap", "-n", ref.namespace, ref.name, "--type=merge", "-p", edit]);
   const repaired = await whenSeen(
-    stage,
+    demo,
     RESOURCES.configMaps,
     ref,
     (seen) => seen.data?.RANGE_START === data?.RANGE_START,
@@ -105,34 +105,34 @@ async function repairEdit(stage: Stage, values: Values, signal: AbortSignal): Pr
 }
 
 /** A deleted VM's MAC rests, then it is nobody's. */
-async function releaseMac(stage: Stage, values: Values, signal: AbortSignal): Promise<void> {
-  const mac = await macOf(stage, "web-2");
+async function releaseMac(demo: DemoCluster, values: Values, signal: AbortSignal): Promise<void> {
+  const mac = await macOf(demo, "web-2");
   values.mac = mac;
   const startedMs = performance.now();
-  await kubectl(stage, ["delete", "vm", "-n", NAMESPACE, "web-2"]);
-  await claimInPhase(stage, mac, "Quarantined", signal);
+  await kubectl(demo, ["delete", "vm", "-n", NAMESPACE, "web-2"]);
+  await claimInPhase(demo, mac, "Quarantined", signal);
   values.quarantinedMs = Math.round(performance.now() - startedMs);
   await eventually(
     `${mac} to be free`,
-    async () => (await getIfThere(stage, CLAIMS, { name: claimOf(mac) })) === undefined,
+    async () => (await getIfThere(demo, CLAIMS, { name: claimOf(mac) })) === undefined,
     { limitMs: 20_000, signal },
   );
   values.freeMs = Math.round(performance.now() - startedMs);
 }
 
 /** The operator puts it back; until then and while its pods are replaced every node keeps its executables. */
-async function deleteDaemonSet(stage: Stage, values: Values, signal: AbortSignal): Promise<void> {
+async function deleteDaemonSet(demo: DemoCluster, values: Values, signal: AbortSignal): Promise<void> {
   const ref = { name: LINUX_BRIDGE_DAEMON_SET, namespace: DEFAULT_NAMESPACE };
-  const before = await stage.client.get(RESOURCES.daemonSets, ref);
+  const before = await demo.client.get(RESOURCES.daemonSets, ref);
   const guards: PluginGuard[] = [];
   for (const node of [NODE_A, NODE_B]) {
-    const files = [...(await checksums(stage, node)).keys()];
-    guards.push(new PluginGuard(stage.cluster, node, CNI_DIRECTORY, files));
+    const files = [...(await checksums(demo, node)).keys()];
+    guards.push(new PluginGuard(demo.cluster, node, CNI_DIRECTORY, files));
   }
   const startedMs = performance.now();
-  await kubectl(stage, ["delete", "daemonset", "-n", ref.namespace, ref.name, "--wait=false"]);
+  await kubectl(demo, ["delete", "daemonset", "-n", ref.namespace, ref.name, "--wait=false"]);
   const back = await whenSeen(
-    stage,
+    demo,
     RESOURCES.daemonSets,
     ref,
     ({ metadata }) => metadata.uid !== before.metadata.uid,
@@ -140,7 +140,7 @@ async function deleteDaemonSet(stage: Stage, values: Values, signal: AbortSignal
   );
   values.daemonSetBackMs = Math.round(back.atMs - startedMs);
   const ready = await whenSeen(
-    stage,
+    demo,
     RESOURCES.daemonSets,
     ref,
     ({ metadata, status }) =>
@@ -154,5 +154,5 @@ async function deleteDaemonSet(stage: Stage, values: Values, signal: AbortSignal
   values.fileChecks = reports.reduce((sum, { looks }) => sum + looks, 0);
   const missing = reports.flatMap(({ faults }) => faults);
   values.filesMissing = missing;
-  must(missing.length === 0, `CNI files were missing for a moment: ${missing.join(", ")}`);
+  assertThat(missing.length === 0, `CNI files were missing for a moment: ${missing.join(", ")}`);
 }

@@ -50,7 +50,7 @@ const patience = (leaseSeconds: number): readonly string[] => [
   "--node-monitor-period=5s",
 ];
 
-export class ClusterBed implements AsyncDisposable {
+export class ClusterHarness implements AsyncDisposable {
   readonly admin: KubeClient;
   readonly requests: Requests;
   readonly #cluster: Cluster;
@@ -66,7 +66,7 @@ export class ClusterBed implements AsyncDisposable {
   }
 
   /** The operator is installed and ready; there is no NetworkAddonsConfig. */
-  static async start(nodes: number, { log }: BenchContext): Promise<ClusterBed> {
+  static async start(nodes: number, { log }: BenchContext): Promise<ClusterHarness> {
     await using started = new AsyncDisposableStack();
     await Promise.all([buildPlugins({ log }), fillCompileCache()]);
     const directory = await mkdtemp(join(tmpdir(), "cluster-bench-"));
@@ -100,15 +100,15 @@ export class ClusterBed implements AsyncDisposable {
     const kwok = started.use(await startKwok(cluster.kubeconfig, directory, log, leaseSecondsOf(nodes)));
     log(`${nodes} nodes: creating them`);
     await inParallel(nodes, (index) => admin.create(RESOURCES.nodes, fakeNode(index)));
-    const bed = new ClusterBed(cluster, kwok, directory, admin, requests);
+    const harness = new ClusterHarness(cluster, kwok, directory, admin, requests);
     for (let index = 0; index < nodes; index++) {
-      await bed.#until(`node ${index} of ${nodes} to take pods`, async () => {
+      await harness.#until(`node ${index} of ${nodes} to take pods`, async () => {
         const { spec } = await admin.get(RESOURCES.nodes, { name: nodeName(index) });
         return (spec?.taints ?? []).length === 0;
       });
     }
     started.move();
-    return bed;
+    return harness;
   }
 
   async configure(): Promise<void> {

@@ -1,4 +1,4 @@
 /** Throws `problem` unless `holds`. */
-export function must(holds: boolean, problem: string): asserts holds {
+export function assertThat(holds: boolean, problem: string): asserts holds {
   if (!holds) throw new Error(problem);
 }

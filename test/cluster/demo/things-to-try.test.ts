@@ -3,12 +3,12 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { runCommand } from "../command.ts";
-import { invite, putBack } from "./encore.ts";
+import type { DemoCluster } from "./demo-cluster.ts";
+import type { InstalledDemo } from "./installed-demo.ts";
 import { NODE_A } from "./objects.ts";
-import type { Opened } from "./opening.ts";
 import { offerPage } from "./page.ts";
 import { Screen } from "./screen.ts";
-import type { Stage } from "./stage.ts";
+import { invite, putBack } from "./things-to-try.ts";
 
 const MAC = "02:5d:1c:00:00:07";
 const PAGE = "http://127.0.0.1:40123/secret/";
@@ -16,7 +16,7 @@ const PAGE = "http://127.0.0.1:40123/secret/";
 /** A cluster that does at once what it is told, and remembers it. */
 class ToldCluster {
   readonly commands: string[] = [];
-  readonly stage: Stage;
+  readonly demo: DemoCluster;
   readonly tools: string;
   #isAvailable = false;
 
@@ -38,12 +38,12 @@ class ToldCluster {
       list: async () => ({ items: [{ metadata: { name: "virt-launcher" } }] }),
       watch: ({ kind }: { readonly kind: string }) => this.#watch(kind),
     };
-    this.stage = {
+    this.demo = {
       cluster,
       client,
       macpool: async () => ({ code: 0, stdout: "", stderr: "" }),
       note() {},
-    } as unknown as Stage;
+    } as unknown as DemoCluster;
   }
 
   static async create(): Promise<ToldCluster> {
@@ -53,8 +53,8 @@ class ToldCluster {
     return new ToldCluster(tools);
   }
 
-  get opened(): Opened {
-    return { stage: this.stage, tools: this.tools, timings: {}, [Symbol.asyncDispose]: async () => {} };
+  get opened(): InstalledDemo {
+    return { demo: this.demo, tools: this.tools, timings: {}, [Symbol.asyncDispose]: async () => {} };
   }
 
   async #kubectl(args: readonly string[], stdin: string) {
@@ -82,7 +82,7 @@ class ToldCluster {
 describe("the end of the demo on a terminal", () => {
   it("puts the addons back, and VMs and networks when they are available", async () => {
     const told = await ToldCluster.create();
-    await putBack(told.stage, AbortSignal.timeout(10_000));
+    await putBack(told.demo, AbortSignal.timeout(10_000));
     expect(told.commands).toEqual([
       "apply --server-side -f - NetworkAddonsConfig/cluster NetworkAttachmentDefinition/br1-net",
       "apply --server-side -f - VirtualMachine/web VirtualMachine/web-2",
@@ -102,7 +102,7 @@ describe("the end of the demo on a terminal", () => {
     await writeFile(join(told.tools, "kubectl-macpool"), program);
     const page = await offerPage(told.opened, AbortSignal.timeout(20_000));
     expect(page.url).toBe(PAGE);
-    expect(await readFile(said, "utf8")).toBe(`${told.stage.cluster.kubeconfig} ui --no-browser`);
+    expect(await readFile(said, "utf8")).toBe(`${told.demo.cluster.kubeconfig} ui --no-browser`);
     await page[Symbol.asyncDispose]();
   });
 
@@ -115,7 +115,7 @@ describe("the end of the demo on a terminal", () => {
     const text = output.text.split("\u001b[2K").at(-1) ?? "";
     expect(text).not.toContain("putting");
     expect(text).toContain(`\n  ${PAGE}\n`);
-    expect(text).toContain(`\n  export KUBECONFIG=${told.stage.cluster.kubeconfig}\n`);
+    expect(text).toContain(`\n  export KUBECONFIG=${told.demo.cluster.kubeconfig}\n`);
     expect(text).toContain(`\n  export PATH=${told.tools}:$PATH\n`);
     expect(text).toContain("\n  kubectl macpool networks\n");
     expect(text.trimEnd().split("\n").at(-1)).toBe("Ctrl-C stops it and removes everything.");

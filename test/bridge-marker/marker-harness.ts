@@ -49,7 +49,7 @@ export function markerRole(): KubeObject {
 }
 
 /** One control plane for many markers. */
-export class MarkerBed implements AsyncDisposable {
+export class MarkerHarness implements AsyncDisposable {
   readonly controlPlane: ControlPlane;
   readonly admin: KubeClient;
   readonly config: ConfigKind;
@@ -65,7 +65,7 @@ export class MarkerBed implements AsyncDisposable {
     this.#reader = reader;
   }
 
-  static async start(options: ControlPlaneOptions = {}): Promise<MarkerBed> {
+  static async start(options: ControlPlaneOptions = {}): Promise<MarkerHarness> {
     const controlPlane = await startControlPlane(options);
     const admin = new KubeClient({ credentials: await credentialsFromKubeconfig(controlPlane.kubeconfig) });
     await createAny(admin, markerRole());
@@ -73,9 +73,9 @@ export class MarkerBed implements AsyncDisposable {
     await bindClusterRole(admin, ROLE, user(USER));
     const kubeconfig = join(controlPlane.directory, "marker.kubeconfig");
     await writeFile(kubeconfig, await controlPlane.userKubeconfig(USER));
-    const bed = new MarkerBed(controlPlane, admin, kubeconfig, await MetricsReader.create(admin));
-    await bed.config.install();
-    return bed;
+    const harness = new MarkerHarness(controlPlane, admin, kubeconfig, await MetricsReader.create(admin));
+    await harness.config.install();
+    return harness;
   }
 
   /** A service account with the marker's rights, for a process that finds its token where pods do. */
@@ -114,7 +114,7 @@ export class MarkerBed implements AsyncDisposable {
 }
 
 export interface MarkerOptions extends Pick<ProductProcessOptions, "nodeOptions" | "program" | "restarts"> {
-  /** In place of the bed's kubeconfig. */
+  /** In place of the harness's kubeconfig. */
   readonly account?: Account;
   readonly args?: readonly string[];
   readonly env?: Readonly<Record<string, string>>;

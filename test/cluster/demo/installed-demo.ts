@@ -9,17 +9,17 @@ import { ETCD_VERSION, KUBERNETES_VERSION } from "../control-plane/binaries.ts";
 import { installKubevirt } from "../kubevirt/install.ts";
 import { plainEnv } from "../requirements.ts";
 import { makeRunDirectory } from "../run-directory.ts";
+import { type DemoCluster, kubectl } from "./demo-cluster.ts";
 import { NODE_A, NODE_B } from "./objects.ts";
 import { type Prepared, REPOSITORY } from "./prepare.ts";
 import type { Screen } from "./screen.ts";
-import { kubectl, type Stage } from "./stage.ts";
 
 const RELEASE = join(REPOSITORY, "deploy", "release.yaml");
 const OPERATOR_LIMIT_MS = 60_000;
 
 /** A running cluster with KubeVirt's kinds and the product's operator, before anything is configured. */
-export interface Opened extends AsyncDisposable {
-  readonly stage: Stage;
+export interface InstalledDemo extends AsyncDisposable {
+  readonly demo: DemoCluster;
   /** A folder for the PATH: kubectl of the cluster's version, and `kubectl macpool`. */
   readonly tools: string;
   /** How long each part took. */
@@ -31,28 +31,28 @@ export async function open(
   screen: Screen,
   note: (text: string) => void,
   signal: AbortSignal,
-): Promise<Opened> {
-  await using opening = new AsyncDisposableStack();
+): Promise<InstalledDemo> {
+  await using owned = new AsyncDisposableStack();
   const timings: Record<string, number> = {};
-  const cluster = opening.use(await startNodes(screen, timings));
+  const cluster = owned.use(await startNodes(screen, timings));
   signal.throwIfAborted();
-  const client = opening.use(await cluster.client());
+  const client = owned.use(await cluster.client());
   const tools = await toolFolder(prepared);
-  opening.defer(() => rm(tools, { recursive: true, force: true }));
+  owned.defer(() => rm(tools, { recursive: true, force: true }));
   const env = plainEnv({
     KUBECONFIG: cluster.kubeconfig,
     HOME: tools,
     PATH: [tools, dirname(process.execPath), plainEnv().PATH].join(delimiter),
   });
-  const stage: Stage = {
+  const demo: DemoCluster = {
     cluster,
     client,
     macpool: (args) => runCommand([prepared.binaries.kubectl, "macpool", ...args], { env }),
     note,
   };
-  await install(stage, screen, timings, signal, opening);
-  const owned = opening.move();
-  return { stage, tools, timings, [Symbol.asyncDispose]: () => owned.disposeAsync() };
+  await install(demo, screen, timings, signal, owned);
+  const kept = owned.move();
+  return { demo, tools, timings, [Symbol.asyncDispose]: () => kept.disposeAsync() };
 }
 
 async function startNodes(screen: Screen, timings: Record<string, number>): Promise<Cluster> {
@@ -71,25 +71,25 @@ async function startNodes(screen: Screen, timings: Record<string, number>): Prom
 }
 
 async function install(
-  stage: Stage,
+  demo: DemoCluster,
   screen: Screen,
   timings: Record<string, number>,
   signal: AbortSignal,
-  opening: AsyncDisposableStack,
+  owned: AsyncDisposableStack,
 ): Promise<void> {
   screen.progress("install", "KubeVirt's kinds; kubectl apply --server-side -f deploy/release.yaml");
   const startedMs = performance.now();
   const [kubevirt, applied] = await Promise.all([
-    installKubevirt(stage.cluster.kubeconfig),
-    kubectl(stage, ["apply", "--server-side", "-f", RELEASE]),
+    installKubevirt(demo.cluster.kubeconfig),
+    kubectl(demo, ["apply", "--server-side", "-f", RELEASE]),
   ]);
-  opening.use(kubevirt);
+  owned.use(kubevirt);
   const objects = applied.split("\n").filter((line) => line !== "").length;
   await eventually(
     "the operator to be ready",
     async () => {
       const ref = { name: OPERATOR_NAME, namespace: DEFAULT_NAMESPACE };
-      return ((await stage.client.get(RESOURCES.deployments, ref)).status?.readyReplicas ?? 0) > 0;
+      return ((await demo.client.get(RESOURCES.deployments, ref)).status?.readyReplicas ?? 0) > 0;
     },
     { limitMs: OPERATOR_LIMIT_MS, signal },
   );

@@ -7,43 +7,43 @@ import type { DaemonSet } from "../../src/kube/client/built-in-kinds.ts";
 import { RESOURCES } from "../../src/kube/client/resource.ts";
 import { renderEverything } from "../../src/operator/components/registry.ts";
 import { DEFAULT_SETTINGS } from "../../src/operator/config/settings.ts";
-import { key, type MarkedNode, MarkerBed, USER } from "../bridge-marker/marker-bed.ts";
+import { key, type MarkedNode, MarkerHarness, USER } from "../bridge-marker/marker-harness.ts";
 import { makeRunDirectory } from "../cluster/run-directory.ts";
 import { AuditLog } from "../support/audit-log.ts";
 import { megabytesOf } from "../support/process-usage.ts";
 
-export class MarkerBenchBed implements AsyncDisposable {
-  readonly bed: MarkerBed;
+export class MarkerBenchHarness implements AsyncDisposable {
+  readonly harness: MarkerHarness;
   readonly node: MarkedNode;
   readonly #audit: AuditLog;
   #requests = 0;
 
-  private constructor(bed: MarkerBed, node: MarkedNode, audit: AuditLog) {
-    this.bed = bed;
+  private constructor(harness: MarkerHarness, node: MarkedNode, audit: AuditLog) {
+    this.harness = harness;
     this.node = node;
     this.#audit = audit;
   }
 
-  static async start(log: (line: string) => void): Promise<MarkerBenchBed> {
+  static async start(log: (line: string) => void): Promise<MarkerBenchHarness> {
     const tree = await writeAppTree(log);
     const directory = await makeRunDirectory();
     const audit = await AuditLog.in(directory, { users: [`system:serviceaccount:default:${USER}`] });
     const { apiServerArguments } = audit;
     await using started = new AsyncDisposableStack();
-    const bed = started.use(await MarkerBed.start({ apiServerArguments }));
+    const harness = started.use(await MarkerHarness.start({ apiServerArguments }));
     const program = join(tree, entryPoint("bridge-marker"));
     const node = started.use(
-      await bed.node({ nodeOptions: nodeFlags(), env: IMAGE_ENV, program, account: await bed.account() }),
+      await harness.node({ nodeOptions: nodeFlags(), env: IMAGE_ENV, program, account: await harness.account() }),
     );
     await node.publishes("br1");
     started.move();
-    return new MarkerBenchBed(bed, node, audit);
+    return new MarkerBenchHarness(harness, node, audit);
   }
 
   /** Resolves when the API server shows the bridge on the node. */
   async shows(bridge: string): Promise<void> {
     for (;;) {
-      const { status } = await this.bed.admin.get(RESOURCES.nodes, { name: this.node.name });
+      const { status } = await this.harness.admin.get(RESOURCES.nodes, { name: this.node.name });
       if (status?.capacity?.[key(bridge)] !== undefined) return;
     }
   }
@@ -66,7 +66,7 @@ export class MarkerBenchBed implements AsyncDisposable {
 
   async [Symbol.asyncDispose](): Promise<void> {
     await this.node[Symbol.asyncDispose]();
-    await this.bed[Symbol.asyncDispose]();
+    await this.harness[Symbol.asyncDispose]();
   }
 }
 

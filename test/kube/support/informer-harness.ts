@@ -6,9 +6,9 @@ import { KubeClient } from "../../../src/kube/client/client.ts";
 import { RESOURCES } from "../../../src/kube/client/resource.ts";
 import { Informer, type InformerOptions } from "../../../src/kube/informer/informer.ts";
 import { eventually } from "../../support/eventually.ts";
+import { HandlerRecorder } from "./handler-recorder.ts";
 import { configMap } from "./objects.ts";
 import { type Exchange, ScriptedServer } from "./scripted-server.ts";
-import { Story } from "./story.ts";
 
 export const LIST = /^\/api\/v1\/configmaps\?limit=500$/;
 export const WHOLE_LIST = /^\/api\/v1\/configmaps\?limit=0$/;
@@ -18,7 +18,7 @@ export const BY_PAGES = { wholeList: false } as const;
 export let server: ScriptedServer;
 export let client: KubeClient;
 export let stop: AbortController;
-export let story: Story<ConfigMap>;
+export let recorder: HandlerRecorder<ConfigMap>;
 
 /** Called by the file itself: the next file of the same worker finds this module loaded already. */
 export function forEachTest(): void {
@@ -26,7 +26,7 @@ export function forEachTest(): void {
     server = await ScriptedServer.start();
     client = new KubeClient({ credentials: server.credentials(), watchSilenceMs: 400 });
     stop = new AbortController();
-    story = new Story();
+    recorder = new HandlerRecorder();
   });
 
   afterEach(async () => {
@@ -46,7 +46,7 @@ export function start(options: Partial<InformerOptions<ConfigMap>> = {}): Inform
     ...options,
     rules,
   });
-  informer.on(story);
+  informer.on(recorder);
   informer.start(stop.signal);
   return informer;
 }
@@ -61,7 +61,7 @@ export async function synced(
   return watch.open();
 }
 
-export const got = (line: string) => eventually(`got "${line}"`, () => story.lines.includes(line));
+export const got = (line: string) => eventually(`got "${line}"`, () => recorder.lines.includes(line));
 
 /** Another server in the place of the one that the test ended itself. */
 export function replaceServer(other: ScriptedServer): void {

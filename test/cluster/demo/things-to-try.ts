@@ -1,28 +1,28 @@
 import { NETWORK_ADDONS_CONFIG_NAME } from "../../../src/api/names.ts";
+import { CONFIGS, type DemoCluster, kubectlApply, whenSeen } from "./demo-cluster.ts";
 import { runningGuest } from "./guest.ts";
+import type { InstalledDemo } from "./installed-demo.ts";
 import { layOut } from "./layout.ts";
 import { attachmentDefinition, networkAddonsConfig, virtualMachine } from "./objects.ts";
-import type { Opened } from "./opening.ts";
 import type { Screen } from "./screen.ts";
-import { CONFIGS, kubectlApply, type Stage, whenSeen } from "./stage.ts";
 import { conditionOf } from "./steps/configure.ts";
 
-/** After the story everything is removed; a reader who wants to try things gets it back, with VMs and networks. */
-export async function putBack(stage: Stage, signal: AbortSignal): Promise<void> {
-  await kubectlApply(stage, networkAddonsConfig({ linuxBridge: {}, kubeMacPool: {} }), attachmentDefinition());
+/** After the scenario everything is removed; a reader who wants to try things gets it back, with VMs and networks. */
+export async function putBack(demo: DemoCluster, signal: AbortSignal): Promise<void> {
+  await kubectlApply(demo, networkAddonsConfig({ linuxBridge: {}, kubeMacPool: {} }), attachmentDefinition());
   const ref = { name: NETWORK_ADDONS_CONFIG_NAME };
-  await whenSeen(stage, CONFIGS, ref, (config) => conditionOf(config, "Available") === "True", signal);
-  await kubectlApply(stage, virtualMachine("web"), virtualMachine("web-2"));
-  await layOut(stage);
-  await Promise.all(["web", "web-2"].map((name) => runningGuest(stage, name, signal)));
+  await whenSeen(demo, CONFIGS, ref, (config) => conditionOf(config, "Available") === "True", signal);
+  await kubectlApply(demo, virtualMachine("web"), virtualMachine("web-2"));
+  await layOut(demo);
+  await Promise.all(["web", "web-2"].map((name) => runningGuest(demo, name, signal)));
 }
 
 /** What to try next, in a browser and for a shell beside this one. */
-export function invite(screen: Screen, { stage, tools }: Opened, page: string): void {
+export function invite(screen: Screen, { demo, tools }: InstalledDemo, page: string): void {
   screen.line();
   screen.line("Everything held. The cluster stays up, with the addons, VMs and networks.");
   screen.line("In another shell:");
-  screen.line(`  export KUBECONFIG=${stage.cluster.kubeconfig}`);
+  screen.line(`  export KUBECONFIG=${demo.cluster.kubeconfig}`);
   screen.line(`  export PATH=${tools}:$PATH`);
   screen.line("Three things to try:");
   screen.line("1. Open the page of the MAC pool, which needs no token here:");

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
-import { type Step, Story, type StoryListener } from "./story.ts";
+import { Scenario, type ScenarioListener, type Step } from "./scenario.ts";
 
-const silent: StoryListener = { begin() {}, held() {}, failed() {} };
+const silent: ScenarioListener = { begin() {}, held() {}, failed() {} };
 const never = new AbortController().signal;
 
 function step(name: string, run: Step<null>["run"], limitMs = 5000): Step<null> {
@@ -13,11 +13,11 @@ const holds = step("holds", async (_, values) => {
   return { text: "it holds" };
 });
 
-describe("a story", () => {
+describe("a scenario", () => {
   it("is held when every step held, with the values each read", async () => {
-    const story = new Story([holds]);
-    expect(await story.tell(null, silent, never)).toBe(true);
-    const report = story.report("");
+    const scenario = new Scenario([holds]);
+    expect(await scenario.run(null, silent, never)).toBe(true);
+    const report = scenario.report("");
     expect(report.ok).toBe(true);
     expect(report.steps).toMatchObject([{ name: "holds", ok: true, values: { answer: 42 } }]);
   });
@@ -27,9 +27,9 @@ describe("a story", () => {
       values.seen = "half";
       throw new Error("no such bridge", { cause: new Error("ENODEV") });
     });
-    const story = new Story([holds, breaks, step("later", async () => ({ text: "" }))]);
-    expect(await story.tell(null, silent, never)).toBe(false);
-    const report = story.report("ignored");
+    const scenario = new Scenario([holds, breaks, step("later", async () => ({ text: "" }))]);
+    expect(await scenario.run(null, silent, never)).toBe(false);
+    const report = scenario.report("ignored");
     expect(report.ok).toBe(false);
     expect(report.steps).toMatchObject([
       { name: "holds", ok: true },
@@ -39,8 +39,8 @@ describe("a story", () => {
   });
 
   it("says in its first step why it never began", () => {
-    const story = new Story([holds, step("later", async () => ({ text: "" }))]);
-    expect(story.report("go not found")).toEqual({
+    const scenario = new Scenario([holds, step("later", async () => ({ text: "" }))]);
+    expect(scenario.report("go not found")).toEqual({
       ok: false,
       steps: [
         { name: "holds", ok: false, ms: 0, values: { error: "go not found" } },
@@ -50,18 +50,20 @@ describe("a story", () => {
   });
 
   it("gives up on a step at its limit, also when the step ignores the signal", async () => {
-    const story = new Story([step("hangs", () => new Promise(() => {}), 20)]);
-    expect(await story.tell(null, silent, never)).toBe(false);
-    expect(story.report("").steps[0]?.values.error).toBe("not done within 0.02 s");
+    const scenario = new Scenario([step("hangs", () => new Promise(() => {}), 20)]);
+    expect(await scenario.run(null, silent, never)).toBe(false);
+    expect(scenario.report("").steps[0]?.values.error).toBe("not done within 0.02 s");
   });
 
   it("reports a step that is still running when asked in the middle", async () => {
     const stop = new AbortController();
-    const story = new Story([
+    const scenario = new Scenario([
       step("running", (_, __, signal) => new Promise((_, no) => signal.addEventListener("abort", no))),
     ]);
-    const told = story.tell(null, silent, stop.signal);
-    expect(story.report("crashed").steps).toMatchObject([{ name: "running", ok: false, values: { error: "crashed" } }]);
+    const told = scenario.run(null, silent, stop.signal);
+    expect(scenario.report("crashed").steps).toMatchObject([
+      { name: "running", ok: false, values: { error: "crashed" } },
+    ]);
     stop.abort(new Error("stopped"));
     expect(await told).toBe(false);
   });

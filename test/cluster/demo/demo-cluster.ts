@@ -13,7 +13,7 @@ import type { VirtualMachine, VirtualMachineInstance } from "../kubevirt/virtual
 /**
  * What the steps act on: the cluster, a client that reads, and `kubectl` for everything a user would do by hand.
  */
-export interface Stage {
+export interface DemoCluster {
   readonly cluster: Cluster;
   readonly client: KubeClient;
   /** `kubectl macpool ...` as a user with the plugin on the PATH would call it. */
@@ -31,32 +31,37 @@ export const VIRTUAL_MACHINES = resource<VirtualMachine & KubeObject>(kinds.VIRT
 export const VIRTUAL_MACHINE_INSTANCES = resource<VirtualMachineInstance & KubeObject>(kinds.VIRTUAL_MACHINE_INSTANCES);
 
 /** `kubectl ...`; throws with kubectl's own words when it fails. */
-export async function kubectl(stage: Stage, args: readonly string[], stdin?: string): Promise<string> {
-  return outputOf(`kubectl ${args.join(" ")}`, await stage.cluster.kubectl(args, stdin === undefined ? {} : { stdin }));
+export async function kubectl(demo: DemoCluster, args: readonly string[], stdin?: string): Promise<string> {
+  return outputOf(`kubectl ${args.join(" ")}`, await demo.cluster.kubectl(args, stdin === undefined ? {} : { stdin }));
 }
 
 /** `kubectl apply --server-side -f -`. */
-export const kubectlApply = (stage: Stage, ...objects: readonly object[]): Promise<string> =>
-  kubectl(stage, ["apply", "--server-side", "-f", "-"], objects.map((each) => JSON.stringify(each)).join("\n---\n"));
+export const kubectlApply = (demo: DemoCluster, ...objects: readonly object[]): Promise<string> =>
+  kubectl(demo, ["apply", "--server-side", "-f", "-"], objects.map((each) => JSON.stringify(each)).join("\n---\n"));
 
 /** A command in a node's namespaces; throws when it fails. */
-export async function onNode(stage: Stage, node: string, argv: readonly string[]): Promise<string> {
-  return outputOf(`${argv.join(" ")} on ${node}`, await stage.cluster.exec(node, argv));
+export async function onNode(demo: DemoCluster, node: string, argv: readonly string[]): Promise<string> {
+  return outputOf(`${argv.join(" ")} on ${node}`, await demo.cluster.exec(node, argv));
 }
 
 /** A command in a pod's namespaces; throws when it fails. */
-export async function inPod(stage: Stage, namespace: string, pod: string, argv: readonly string[]): Promise<string> {
-  return outputOf(`${argv.join(" ")} in pod ${pod}`, await stage.cluster.execInPod(namespace, pod, argv));
+export async function inPod(
+  demo: DemoCluster,
+  namespace: string,
+  pod: string,
+  argv: readonly string[],
+): Promise<string> {
+  return outputOf(`${argv.join(" ")} in pod ${pod}`, await demo.cluster.execInPod(namespace, pod, argv));
 }
 
 /** The object, or undefined when there is none. */
 export async function getIfThere<T extends KubeObject>(
-  stage: Stage,
+  demo: DemoCluster,
   kind: Resource<T>,
   ref: ObjectRef,
 ): Promise<T | undefined> {
   try {
-    return await stage.client.get(kind, ref);
+    return await demo.client.get(kind, ref);
   } catch (error) {
     if (isNotFound(error)) return undefined;
     throw error;
@@ -71,7 +76,7 @@ export interface Seen<T> {
 
 /** Watches one object until `predicate` holds of it: to the millisecond, where polling would round. */
 export async function whenSeen<T extends KubeObject>(
-  stage: Stage,
+  demo: DemoCluster,
   kind: Resource<T>,
   ref: ObjectRef,
   predicate: (object: T) => boolean,
@@ -79,7 +84,7 @@ export async function whenSeen<T extends KubeObject>(
 ): Promise<Seen<T>> {
   const scope = ref.namespace === undefined ? {} : { namespace: ref.namespace };
   const fieldSelector = `metadata.name=${ref.name}`;
-  for await (const { type, object } of stage.client.watch(kind, { ...scope, fieldSelector, signal })) {
+  for await (const { type, object } of demo.client.watch(kind, { ...scope, fieldSelector, signal })) {
     if ((type === "ADDED" || type === "MODIFIED") && predicate(object)) return { object, atMs: performance.now() };
   }
   throw new Error(`the watch of ${kind.kind} ${ref.name} ended before it was as expected`);

@@ -25,7 +25,7 @@ const PATIENCE = "--node-monitor-grace-period=24h";
 export const isWrite = ({ what }: Request): boolean =>
   /^(create|update|patch|delete) /.test(what) && !what.endsWith(" leases");
 
-export class OperatorBed implements AsyncDisposable {
+export class OperatorHarness implements AsyncDisposable {
   readonly controlPlane: ControlPlane;
   readonly cluster: InstalledOperator;
   readonly requests: Requests;
@@ -43,7 +43,7 @@ export class OperatorBed implements AsyncDisposable {
     this.#parts = parts;
   }
 
-  static async start(): Promise<OperatorBed> {
+  static async start(): Promise<OperatorHarness> {
     await using parts = new AsyncDisposableStack();
     const directory = await makeRunDirectory();
     parts.defer(() => rm(directory, { recursive: true, force: true }));
@@ -60,7 +60,7 @@ export class OperatorBed implements AsyncDisposable {
     for (const definition of CERT_MANAGER_CRDS) await cluster.admin.create(RESOURCES.crds, definition);
     await untilServed(cluster.admin);
     parts.use(new Kubelets(cluster.admin, NAMESPACE));
-    return new OperatorBed(controlPlane, cluster, requests, parts.move());
+    return new OperatorHarness(controlPlane, cluster, requests, parts.move());
   }
 
   get admin(): KubeClient {

@@ -6,7 +6,7 @@ import { CLAIM, POOL } from "./objects.ts";
 import { kubeconfigOf, type Script, ScriptedCluster } from "./scripted-cluster.ts";
 
 /** A scripted cluster, and a kubeconfig file that names it. */
-export class CliBed implements AsyncDisposable {
+export class CliHarness implements AsyncDisposable {
   readonly cluster: ScriptedCluster;
   readonly kubeconfig: string;
   readonly #folder: string;
@@ -17,12 +17,12 @@ export class CliBed implements AsyncDisposable {
     this.#folder = folder;
   }
 
-  static async start(): Promise<CliBed> {
+  static async start(): Promise<CliHarness> {
     const cluster = await ScriptedCluster.start();
     const folder = await mkdtemp(join(tmpdir(), "macpool-cli-"));
     const kubeconfig = join(folder, "kubeconfig");
     await writeFile(kubeconfig, kubeconfigOf(cluster.parts("one")));
-    return new CliBed(cluster, folder, kubeconfig);
+    return new CliHarness(cluster, folder, kubeconfig);
   }
 
   /** Runs the command in a cluster with one pool and one claim, unless the script says otherwise. */

@@ -1,9 +1,9 @@
 /**
- * A story is a list of steps that build on each other. Each proves something about the running cluster and says so
- * with the values it read back; the first that does not hold ends the story, the rest count as not held.
+ * A scenario is a list of steps that build on each other. Each proves something about the running cluster and says so
+ * with the values it read back; the first that does not hold ends the scenario, the rest count as not held.
  */
 
-export interface Step<Stage> {
+export interface Step<Context> {
   /** Stable key of the report. */
   readonly name: string;
   readonly limitMs: number;
@@ -11,13 +11,13 @@ export interface Step<Stage> {
    * Throws when the step does not hold. `values` is filled on the way, so that a failed step still reports what it
    * had found by then.
    */
-  run(stage: Stage, values: Values, signal: AbortSignal): Promise<Told>;
+  run(context: Context, values: Values, signal: AbortSignal): Promise<StepText>;
 }
 
 export type Values = Record<string, unknown>;
 
 /** What a reader sees of a step that held. */
-export interface Told {
+export interface StepText {
   readonly text: string;
   readonly details?: readonly string[];
   /** What a command printed, as it is. */
@@ -36,34 +36,34 @@ export interface Report {
   readonly steps: readonly StepResult[];
 }
 
-export interface StoryListener {
+export interface ScenarioListener {
   begin(step: string, index: number): void;
-  held(result: StepResult, index: number, told: Told): void;
+  held(result: StepResult, index: number, told: StepText): void;
   failed(result: StepResult, index: number, error: unknown): void;
 }
 
-/** Collects results while the story runs, so that a report can be given at any moment, also in the middle. */
-export class Story<Stage> {
-  readonly #steps: readonly Step<Stage>[];
+/** Collects results while the scenario runs, so that a report can be given at any moment, also in the middle. */
+export class Scenario<Context> {
+  readonly #steps: readonly Step<Context>[];
   readonly #results: StepResult[] = [];
   #current: { name: string; startedMs: number; values: Values } | undefined;
 
-  constructor(steps: readonly Step<Stage>[]) {
+  constructor(steps: readonly Step<Context>[]) {
     this.#steps = steps;
   }
 
-  async tell(stage: Stage, listener: StoryListener, signal: AbortSignal): Promise<boolean> {
+  async run(context: Context, listener: ScenarioListener, signal: AbortSignal): Promise<boolean> {
     for (const [index, step] of this.#steps.entries()) {
-      if (!(await this.#runStep(step, index, stage, listener, signal))) return false;
+      if (!(await this.#runStep(step, index, context, listener, signal))) return false;
     }
     return true;
   }
 
   async #runStep(
-    step: Step<Stage>,
+    step: Step<Context>,
     index: number,
-    stage: Stage,
-    listener: StoryListener,
+    context: Context,
+    listener: ScenarioListener,
     signal: AbortSignal,
   ): Promise<boolean> {
     const values: Values = {};
@@ -77,7 +77,7 @@ export class Story<Stage> {
       return result;
     };
     try {
-      const told = await withinLimit(step, stage, values, signal);
+      const told = await withinLimit(step, context, values, signal);
       listener.held(end(true), index, told);
       return true;
     } catch (error) {
@@ -87,7 +87,7 @@ export class Story<Stage> {
     }
   }
 
-  /** `reason` says why the story ended where it did; the steps after that name the one that did not hold. */
+  /** `reason` says why the scenario ended where it did; the steps after that name the one that did not hold. */
   report(reason: string): Report {
     const results = [...this.#results];
     if (this.#current !== undefined) {
@@ -104,7 +104,12 @@ export class Story<Stage> {
   }
 }
 
-async function withinLimit<Stage>(step: Step<Stage>, stage: Stage, values: Values, signal: AbortSignal): Promise<Told> {
+async function withinLimit<Context>(
+  step: Step<Context>,
+  context: Context,
+  values: Values,
+  signal: AbortSignal,
+): Promise<StepText> {
   const limit = AbortSignal.timeout(step.limitMs);
   const both = AbortSignal.any([signal, limit]);
   const aborted = new Promise<never>((_, reject) => {
@@ -113,7 +118,7 @@ async function withinLimit<Stage>(step: Step<Stage>, stage: Stage, values: Value
     both.addEventListener("abort", refuse, { once: true });
     if (both.aborted) refuse();
   });
-  return Promise.race([step.run(stage, values, both), aborted]);
+  return Promise.race([step.run(context, values, both), aborted]);
 }
 
 export function messageOf(error: unknown): string {

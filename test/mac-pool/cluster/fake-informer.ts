@@ -2,7 +2,7 @@ import type { KubeObject } from "../../../src/kube/client/resource.ts";
 import type { Handler } from "../../../src/kube/informer/informer.ts";
 
 /** An informer that the test tells what to tell. */
-export class Told<T extends KubeObject = KubeObject> {
+export class FakeInformer<T extends KubeObject = KubeObject> {
   readonly objects = new Map<string, T>();
   readonly #handlers: Handler<T>[] = [];
   hasSynced = true;

@@ -12,7 +12,7 @@ import { launchChromium, openPage, show, type WatchedPage } from "./chromium.ts"
 export const RANGE = { start: "02:5d:1c:00:00:00", end: "02:5d:1c:ff:ff:ff" };
 
 /** A replica on a real API server that serves the page, a browser, and readers with and without rights. */
-export class PageBed implements AsyncDisposable {
+export class PageHarness implements AsyncDisposable {
   readonly pool: PoolFixture;
   readonly #browser: Browser;
 
@@ -21,12 +21,12 @@ export class PageBed implements AsyncDisposable {
     this.#browser = browser;
   }
 
-  static async start(): Promise<PageBed> {
+  static async start(): Promise<PageHarness> {
     const pool = await PoolFixture.start();
     await pool.startReplica("one");
     await pool.createPool("default", { ranges: [RANGE], quarantineSeconds: 3_600 });
     await pool.registerWebhooks();
-    return new PageBed(pool, await launchChromium());
+    return new PageHarness(pool, await launchChromium());
   }
 
   get url(): string {

@@ -5,7 +5,7 @@ import { type Handler, objectKey } from "../../../src/kube/informer/informer.ts"
  * What a handler got, as lines such as `add default/a@5`; and whether it made sense: per object add, then updates,
  * then delete, and the old object of an update is the one it got before.
  */
-export class Story<T extends KubeObject> implements Handler<T> {
+export class HandlerRecorder<T extends KubeObject> implements Handler<T> {
   readonly lines: string[] = [];
   readonly contradictions: string[] = [];
   readonly #known = new Map<string, T>();

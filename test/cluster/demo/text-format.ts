@@ -1,9 +1,9 @@
 /**
- * How the demo's lines look: pure text. 80 columns are enough, a terminal that is not UTF-8 gets ASCII, and colour is
+ * How the demo's lines format: pure text. 80 columns are enough, a terminal that is not UTF-8 gets ASCII, and colour is
  * only for terminals.
  */
 
-export interface Look {
+export interface TextFormat {
   readonly columns: number;
   readonly utf8: boolean;
   readonly color: boolean;
@@ -44,10 +44,10 @@ const ASCII: ReadonlyMap<string, string> = new Map([
 ]);
 
 /** What the environment and the stream say; `isTty` alone does not make colour: NO_COLOR and TERM=dumb forbid it. */
-export function lookOf(
+export function textFormatOf(
   env: Readonly<Record<string, string | undefined>>,
   stream: { readonly isTTY?: boolean; readonly columns?: number },
-): Look {
+): TextFormat {
   const locale = env.LC_ALL || env.LC_CTYPE || env.LANG || "";
   return {
     columns: Math.min(MAX_COLUMNS, Math.max(MIN_COLUMNS, stream.columns ?? 80)),
@@ -57,8 +57,8 @@ export function lookOf(
 }
 
 /** The text with every character the terminal can show. */
-export function shown(text: string, look: Look): string {
-  if (look.utf8) return text;
+export function shown(text: string, format: TextFormat): string {
+  if (format.utf8) return text;
   return Array.from(text, (char) => (char.charCodeAt(0) < 128 || char === KEPT ? char : (ASCII.get(char) ?? "?"))).join(
     "",
   );
@@ -101,23 +101,23 @@ function wrapLine(text: string, width: number): string[] {
   return [...lines, line].map((each) => each.replaceAll(KEPT, " ").trimEnd());
 }
 
-export function renderEntry(entry: Entry, look: Look): string[] {
+export function renderEntry(entry: Entry, format: TextFormat): string[] {
   const status = rightAligned(entry);
-  const width = look.columns - LABEL_COLUMNS - STATUS_COLUMNS - 1;
-  const [first = "", ...more] = wrap(shown(entry.text, look), width);
-  const label = shown(entry.label, look).padEnd(LABEL_COLUMNS);
-  const lines = [`${bold(label, look)}${first.padEnd(width)} ${paint(status, entry.good, look)}`];
+  const width = format.columns - LABEL_COLUMNS - STATUS_COLUMNS - 1;
+  const [first = "", ...more] = wrap(shown(entry.text, format), width);
+  const label = shown(entry.label, format).padEnd(LABEL_COLUMNS);
+  const lines = [`${bold(label, format)}${first.padEnd(width)} ${paint(status, entry.good, format)}`];
   const indent = " ".repeat(LABEL_COLUMNS);
   for (const line of more) lines.push(indent + line);
-  const detailWidth = look.columns - LABEL_COLUMNS;
+  const detailWidth = format.columns - LABEL_COLUMNS;
   for (const detail of entry.details ?? []) {
-    for (const [index, line] of wrap(shown(detail, look), detailWidth - DETAIL_INDENT).entries()) {
+    for (const [index, line] of wrap(shown(detail, format), detailWidth - DETAIL_INDENT).entries()) {
       lines.push(indent + (index === 0 ? "" : " ".repeat(DETAIL_INDENT)) + line);
     }
   }
-  const outputWidth = look.columns - OUTPUT_INDENT;
+  const outputWidth = format.columns - OUTPUT_INDENT;
   for (const line of entry.output ?? []) {
-    for (const part of broken(shown(line, look), outputWidth)) lines.push(" ".repeat(OUTPUT_INDENT) + part);
+    for (const part of broken(shown(line, format), outputWidth)) lines.push(" ".repeat(OUTPUT_INDENT) + part);
   }
   return lines.map((line) => line.trimEnd());
 }
@@ -137,15 +137,15 @@ function rightAligned(entry: Entry): string {
 }
 
 /** One line for something under way, cut to the terminal's width so that it can be overwritten. */
-export function renderProgress(label: string, text: string, fraction: number | undefined, look: Look): string {
+export function renderProgress(label: string, text: string, fraction: number | undefined, format: TextFormat): string {
   const bar = fraction === undefined ? "" : ` ${progressBar(fraction, BAR_COLUMNS)} ${Math.floor(fraction * 100)}%`;
-  const room = look.columns - 1 - LABEL_COLUMNS - bar.length;
-  const words = shown(text, look);
+  const room = format.columns - 1 - LABEL_COLUMNS - bar.length;
+  const words = shown(text, format);
   const cut = words.length <= room ? words : `${words.slice(0, Math.max(0, room - 3))}...`;
-  return `${shown(label, look).padEnd(LABEL_COLUMNS)}${cut}${bar}`;
+  return `${shown(label, format).padEnd(LABEL_COLUMNS)}${cut}${bar}`;
 }
 
-const bold = (text: string, look: Look): string => (look.color ? `\u001b[1m${text}\u001b[22m` : text);
+const bold = (text: string, format: TextFormat): string => (format.color ? `\u001b[1m${text}\u001b[22m` : text);
 
-const paint = (text: string, good: boolean, look: Look): string =>
-  look.color ? `\u001b[${good ? 32 : 31}m${text}\u001b[39m` : text;
+const paint = (text: string, good: boolean, format: TextFormat): string =>
+  format.color ? `\u001b[${good ? 32 : 31}m${text}\u001b[39m` : text;

@@ -23,7 +23,7 @@ import { ProductProcess } from "../support/product-process.ts";
 import { webhooksAt } from "../support/webhooks-at.ts";
 
 export interface InjectorBedOptions {
-  /** A borrowed one by default, which ends with the bed. */
+  /** A borrowed one by default, which ends with the harness. */
   readonly controlPlane?: ControlPlaneAccess;
   readonly env?: Readonly<Record<string, string>>;
 }
@@ -33,7 +33,7 @@ const LOOPBACK = "127.0.0.1";
 const PROBE = "probe-without-network";
 const ACCESS = ["ServiceAccount", "ClusterRole", "ClusterRoleBinding", "Role", "RoleBinding"];
 
-export class InjectorBed implements AsyncDisposable {
+export class InjectorHarness implements AsyncDisposable {
   readonly controlPlane: ControlPlaneAccess;
   readonly admin: KubeClient;
   readonly process: ProductProcess;
@@ -57,7 +57,7 @@ export class InjectorBed implements AsyncDisposable {
     this.#isBorrowed = isBorrowed;
   }
 
-  static async start(options: InjectorBedOptions = {}): Promise<InjectorBed> {
+  static async start(options: InjectorBedOptions = {}): Promise<InjectorHarness> {
     const controlPlane = options.controlPlane ?? (await borrowControlPlane());
     const admin = new KubeClient({ credentials: await credentialsFromKubeconfig(controlPlane.kubeconfig) });
     await admin.create(RESOURCES.crds, nadCrd as never);
@@ -80,7 +80,7 @@ export class InjectorBed implements AsyncDisposable {
         ...options.env,
       },
     });
-    const bed = new InjectorBed(
+    const harness = new InjectorHarness(
       controlPlane,
       admin,
       process,
@@ -92,7 +92,7 @@ export class InjectorBed implements AsyncDisposable {
       "the injector is ready",
       async () => (await fetch(`http://${LOOPBACK}:${healthPort}/readyz`)).status === 200,
     );
-    return bed;
+    return harness;
   }
 
   async createNad(name: string, annotations: Readonly<Record<string, string>>, namespace = "default"): Promise<void> {
