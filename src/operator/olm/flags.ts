@@ -1,13 +1,13 @@
 /**
  * The flags of `/usr/bin/csv-generator`. Names and meanings are those of Cluster Network Addons Operator, whose callers pass
- * them. Unknown flags are taken. Pure.
+ * them; `--mirror` is that of `npm run release`. Unknown flags are taken. Pure.
  */
 
 import { parseArgs } from "node:util";
 import { DEFAULT_IMAGE, IMAGE_REPOSITORY } from "../../api/image.ts";
 import { DEFAULT_NAMESPACE, PRODUCT_VERSION } from "../../api/names.ts";
 import { IMAGE_PULL_POLICIES, type ImagePullPolicy } from "../../api/network-addons-config.ts";
-import type { ComponentImage } from "../config/component-images.ts";
+import { type ComponentImage, IMAGE_MIRROR_PATTERN, IMAGE_MIRROR_TEXT } from "../config/component-images.ts";
 import type { Images } from "../config/settings.ts";
 import type { CsvOptions } from "./cluster-service-version.ts";
 
@@ -43,6 +43,7 @@ const TEXTS = [
   "image-name",
   "container-tag",
   "image-pull-policy",
+  "mirror",
   ...Object.values(OWN_IMAGES),
   ...Object.values(COMPONENT_IMAGES),
 ];
@@ -89,6 +90,7 @@ export function readFlags(args: readonly string[]): CsvFlags {
       kubeMacPool: text(OWN_IMAGES.kubeMacPool) ?? image,
     },
     componentImages: Object.fromEntries(named.filter(([, name]) => name !== undefined)),
+    imageMirror: mirror(text("mirror")),
     dumpCrds: truth(values[DUMP_CRDS]),
   };
 }
@@ -103,6 +105,11 @@ function pullPolicy(text = "IfNotPresent"): ImagePullPolicy {
   const known = IMAGE_PULL_POLICIES.find((policy) => policy === text);
   if (known !== undefined) return known;
   throw new Error(`--image-pull-policy has to be one of ${IMAGE_PULL_POLICIES.join(", ")}, found "${text}"`);
+}
+
+function mirror(prefix: string | undefined): string | undefined {
+  if (prefix === undefined || new RegExp(IMAGE_MIRROR_PATTERN).test(prefix)) return prefix;
+  throw new Error(`--mirror ${prefix} is none: ${IMAGE_MIRROR_TEXT}`);
 }
 
 function truth(value: unknown): boolean {

@@ -1,6 +1,8 @@
 import { describe, expect, it } from "vitest";
 import { DEFAULT_IMAGE } from "../../../src/api/image.ts";
 import { PRODUCT_VERSION } from "../../../src/api/names.ts";
+import { PUBLISHED_IMAGES } from "../../../src/operator/config/component-images.ts";
+import { olmObjects } from "../../../src/operator/olm/cluster-service-version.ts";
 import { readFlags } from "../../../src/operator/olm/flags.ts";
 
 const DIGEST = "0123456789abcdef".repeat(4);
@@ -29,6 +31,7 @@ describe("the flags of csv-generator", () => {
       imagePullPolicy: "IfNotPresent",
       images: { linuxBridge: image, bridgeMarker: image, kubeMacPool: image },
       componentImages: {},
+      imageMirror: undefined,
       dumpCrds: true,
     });
   });
@@ -71,6 +74,21 @@ describe("the flags of csv-generator", () => {
     });
   });
 
+  it("may name a mirror, which goes before each image of other projects that no flag names", () => {
+    const args = ["--mirror=registry.test/mirror", "--multus-image=registry.test/multus:1"];
+    const { clusterServiceVersion } = olmObjects(readFlags(args));
+    const [deployment] = clusterServiceVersion.spec.install.spec.deployments;
+    const variables = deployment?.spec?.template.spec?.containers[0]?.env ?? [];
+    const published = Object.entries(PUBLISHED_IMAGES).map(([name, image]) => ({
+      name,
+      value: `registry.test/mirror/${image.name}@${image.digest}`,
+    }));
+    const expected = published.map((variable) =>
+      variable.name === "MULTUS_IMAGE" ? { ...variable, value: "registry.test/multus:1" } : variable,
+    );
+    expect(variables.filter(({ name }) => name in PUBLISHED_IMAGES)).toEqual(expected);
+  });
+
   it.each([
     ["--allow-multus=false"],
     ["--a-flag-of-tomorrow", "--another=1"],
@@ -93,6 +111,7 @@ describe("the flags of csv-generator", () => {
     [["--namespace"], "--namespace needs a value"],
     [["--namespace=a", "--image-name=b", "--namespace", "c"], "--namespace may be given once, found it twice or more"],
     [["--dump-crds", "--dump-crds=0"], "--dump-crds may be given once, found it twice or more"],
+    [["--mirror=https://registry.test"], "--mirror https://registry.test is none: a mirror is HOST:PORT/PATH"],
     [["--dump-crds=maybe"], '--dump-crds has to be true or false, found "maybe"'],
     [["--image-pull-policy=Now"], '--image-pull-policy has to be one of Always, Never, IfNotPresent, found "Now"'],
   ])("%j is refused in one sentence", (args, sentence) => {
