@@ -1,10 +1,13 @@
 import { parseArgs } from "node:util";
 import { closestName } from "../api/closest-name.ts";
+import { type JsonPathTemplate, parseJsonPathTemplate } from "./json-path-template.ts";
 
 /** The command line after `kubectl macpool`. */
 
 const OUTPUTS = ["table", "wide", "json", "yaml", "name"] as const;
-type Output = (typeof OUTPUTS)[number];
+type Output = (typeof OUTPUTS)[number] | JsonPathTemplate;
+const JSON_PATH = "jsonpath=";
+const OUTPUT_FORMS = [...OUTPUTS, `${JSON_PATH}...`];
 
 /** Names that completion looks up: in the cluster, or in the kubeconfig. */
 export type Offer = "namespaces" | "pools" | "networks" | "contexts" | "clusters" | "users";
@@ -37,7 +40,7 @@ export const GLOBAL_OPTIONS: readonly OptionSpec[] = [
     offers: "namespaces",
   },
   { name: "all-namespaces", short: "A", summary: "all namespaces" },
-  { name: "output", short: "o", value: "FORMAT", summary: OUTPUTS.join(", "), words: OUTPUTS },
+  { name: "output", short: "o", value: "FORMAT", summary: OUTPUT_FORMS.join(", "), words: OUTPUTS },
   { name: "no-headers", summary: "no header line in tables" },
   { name: "context", value: "NAME", summary: "context of the kubeconfig to use", offers: "contexts" },
   { name: "cluster", value: "NAME", summary: "cluster of the kubeconfig to use", offers: "clusters" },
@@ -106,10 +109,6 @@ const SHORT_WITH_EQUALS = /^(-[a-zA-Z])=/;
 export function parseCommandLine(argv: readonly string[], commands: readonly CommandUsage[] = []): CommandLine {
   const { values, positionals } = parsed(optionsEnd(argv), commands);
   const [command = "", ...args] = positionals;
-  const { output = "table" } = values;
-  if (!isOutput(output)) {
-    throw new UsageError(`unknown output ${JSON.stringify(output)}: use one of ${OUTPUTS.join(", ")}`);
-  }
   const text = (name: string): string | undefined => values[name] as string | undefined;
   const asGroups = (values["as-group"] ?? []) as readonly string[];
   if (asGroups.length > 0 && text("as") === undefined) throw new UsageError("--as-group belongs to --as");
@@ -119,7 +118,7 @@ export function parseCommandLine(argv: readonly string[], commands: readonly Com
     options: {
       namespace: text("namespace"),
       allNamespaces: values["all-namespaces"] === true,
-      output,
+      output: outputOf(text("output") ?? "table"),
       noHeaders: values["no-headers"] === true,
       context: text("context"),
       cluster: text("cluster"),
@@ -232,6 +231,15 @@ function timeoutOf(text: string | undefined): number {
   return timeoutMs === 0 ? MAX_REQUEST_TIMEOUT_MS : Math.min(timeoutMs, MAX_REQUEST_TIMEOUT_MS);
 }
 
-function isOutput(text: unknown): text is Output {
-  return (OUTPUTS as readonly unknown[]).includes(text);
+function outputOf(text: string): Output {
+  const known = OUTPUTS.find((output) => output === text);
+  if (known !== undefined) return known;
+  if (!text.startsWith(JSON_PATH)) {
+    throw new UsageError(`unknown output ${JSON.stringify(text)}: use one of ${OUTPUT_FORMS.join(", ")}`);
+  }
+  try {
+    return parseJsonPathTemplate(text.slice(JSON_PATH.length));
+  } catch (error) {
+    throw new UsageError((error as Error).message);
+  }
 }

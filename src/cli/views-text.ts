@@ -21,6 +21,7 @@ export function formatViews(
   names?: readonly string[],
 ): string | undefined {
   const { output } = options;
+  if (typeof output === "function") return output(views);
   if (output === "json") return `${JSON.stringify(views, null, 2)}\n`;
   if (output === "yaml") return objectYaml(views, { lineWidth: 0 });
   if (output !== "name") return undefined;

@@ -43,7 +43,25 @@ describe("a command line", () => {
       ["list", "--all-namespaces=no"],
       "Option '-A, --all-namespaces' does not take an argument: see kubectl macpool --help",
     ],
-    [["list", "-o", "xml"], 'unknown output "xml": use one of table, wide, json, yaml, name'],
+    [["list", "-o", "xml"], 'unknown output "xml": use one of table, wide, json, yaml, name, jsonpath=...'],
+    [
+      ["list", "-o", "jsonpath={.items"],
+      '"{.items" is not a JSONPath template of kubectl: it is not understood from "{.items" on',
+    ],
+    [
+      ["list", "-ojsonpath={items}"],
+      '"{items}" is not a JSONPath template of kubectl: it is not understood from "items" on',
+    ],
+    [["list", "-o=jsonpath={end}"], '"{end}" is not a JSONPath template of kubectl: {end} has no {range}'],
+    [
+      ["list", "-o", "jsonpath={range .items[*]}"],
+      '"{range .items[*]}" is not a JSONPath template of kubectl: {range} has no {end}',
+    ],
+    [
+      ["list", "-o", "jsonpath={.items[?(@.a || @.b)]}"],
+      '"{.items[?(@.a || @.b)]}" is not a JSONPath template of kubectl: ' +
+        "[?(@.a || @.b)] is none of *, 0, -1, 1:3, 'name', 'a','b' and ?(@.name==\"value\")",
+    ],
   ])("is refused in one sentence: %j", (argv, message) => {
     expect(() => parseCommandLine(argv)).toThrow(new UsageError(message));
   });

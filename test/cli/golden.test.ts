@@ -187,13 +187,15 @@ describe("what kubectl macpool prints", () => {
   ];
 
   it.each(forPrograms)(
-    "%j prints what REST answered as json and yaml, whatever the terminal",
+    "%j prints what REST answered as json, yaml and by a template, whatever the terminal",
     async (argv, expected) => {
       const json = await macpool(kubeconfig, [...argv, "-o", "json"], { terminal: TINY });
       expect(JSON.parse(json.stdout)).toEqual(expected);
       const yaml = await macpool(kubeconfig, [...argv, "-oyaml"], { terminal: WIDE });
       expect(parse(yaml.stdout)).toEqual(expected);
-      expect([json.stderr, yaml.stderr]).toEqual(["", ""]);
+      const whole = await macpool(kubeconfig, [...argv, "-o", "jsonpath={}"], { terminal: TINY });
+      expect(JSON.parse(whole.stdout)).toEqual(expected);
+      expect([json.stderr, yaml.stderr, whole.stderr]).toEqual(["", "", ""]);
     },
   );
 

@@ -51,8 +51,9 @@ function commandsIn(page: string): string[] {
     span.replaceAll(/\s+/g, " "),
   );
   return [...blocks, ...spans].flatMap((code) =>
-    Array.from(code.matchAll(/(?<!\/)kubectl[ -]macpool((?: +(?:\$\([^)]*\)|[^\s|&;#<>()])+)+)/g), ([, words = ""]) =>
-      words.trim(),
+    Array.from(
+      code.matchAll(/(?<!\/)kubectl[ -]macpool((?: +(?:\$\([^)]*\)|'[^']*'|[^\s'|&;#<>()])+)+)/g),
+      ([, words = ""]) => words.trim(),
     ),
   );
 }
@@ -69,7 +70,8 @@ describe("commands of `kubectl macpool` in the documentation", () => {
   });
 
   it.each(commands)("%s: kubectl macpool %s", (_page, command) => {
-    const argv = command.match(/(?:\$\([^)]*\)|\S)+/g) ?? [];
+    const words = command.match(/(?:\$\([^)]*\)|'[^']*'|[^\s'])+/g) ?? [];
+    const argv = words.map((word) => word.replaceAll("'", ""));
     const line = parseCommandLine(argv, COMMANDS);
     const known = ["", "help", "version", ...COMMANDS.map(({ name }) => name)];
     expect(known).toContain(line.command);

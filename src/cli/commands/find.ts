@@ -82,7 +82,8 @@ async function findByText(wanted: string, input: CommandInput): Promise<CommandR
 /** Addresses of an object that has no claim of them. Undefined where there are none, and for programs, which read claims. */
 async function findTaken(meant: NamedOwner, input: CommandInput): Promise<CommandResult | undefined> {
   const namespace = meant.namespace ?? input.onlyNamespace ?? "";
-  const isForPeople = ["table", "wide"].includes(input.line.options.output);
+  const { output } = input.line.options;
+  const isForPeople = output === "table" || output === "wide";
   if (!isForPeople || !isNamespaceName(namespace) || !isObjectName(meant.name)) return undefined;
   for (const owner of ownersNamed(meant, namespace)) {
     const { interfaces = [] } = (await input.ask((backend) => backend.owner(owner))) ?? {};

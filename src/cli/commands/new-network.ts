@@ -49,6 +49,7 @@ export const newNetwork: CommandSpec = {
 };
 
 function printed({ options: { output } }: CommandLine, manifest: ReturnType<typeof networkManifest>): string {
+  if (typeof output === "function") return output(manifest);
   if (output === "json") return `${JSON.stringify(manifest, null, 2)}\n`;
   const { kind, group } = NETWORK_ATTACHMENT_DEFINITIONS;
   if (output === "name") return `${kind.toLowerCase()}.${group}/${manifest.metadata.name}\n`;

@@ -22,7 +22,8 @@ export const watch: CommandSpec = {
     await ask(async (backend) => {
       for await (const event of backend.watch(namespace, signal)) {
         if (event.object === undefined) continue;
-        if (output === "json") print(`${JSON.stringify(event)}\n`);
+        if (typeof output === "function") print(output(event));
+        else if (output === "json") print(`${JSON.stringify(event)}\n`);
         else if (output === "yaml") print(`---\n${objectYaml(event)}`);
         else if (output === "name") print(`${claimNameOf(event.object)}\n`);
         else print(lineOf(event.type, event.object, now(), terminal));

@@ -1,0 +1,71 @@
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { parseJsonPathTemplate } from "../../src/cli/json-path-template.ts";
+import { runCommand } from "../cluster/command.ts";
+import { ensureBinaries } from "../cluster/control-plane/binaries.ts";
+
+/** Objects have their keys in alphabetic order: kubectl prints them so. */
+const POD = {
+  apiVersion: "v1",
+  kind: "Pod",
+  metadata: { labels: { "kubevirt.io/domain": "web", tier: "lab" }, name: "web" },
+  spec: {
+    empty: [],
+    nics: [
+      { mac: "02:00:00:00:00:01", name: "a", vlans: [1, 2] },
+      { mac: "02:00:00:00:00:02", name: "b", network: { name: "blue" } },
+      { mac: "02:00:00:00:00:03", name: "c's", trunk: true },
+    ],
+    none: null,
+    number: 5,
+  },
+};
+
+const TEMPLATES = [
+  "plain text",
+  "{.metadata.name}",
+  "{ .metadata.name }, {.kind}{.apiVersion}",
+  "{$.kind} {@.kind}",
+  "{.metadata.labels.kubevirt\\.io/domain}",
+  "{.metadata.labels['kubevirt\\.io/domain']}",
+  "{.metadata['name']}",
+  "{.spec.number} {.spec.nics[2].trunk} {.spec.none} {.spec.empty}",
+  "{.spec.nics}",
+  "{.spec.nics[0]}",
+  "{.spec.nics[-1].name} {.spec.nics[-2].name}",
+  "{.spec.nics[0:2].name} {.spec.nics[1:].name} {.spec.nics[0:3:2].name} {.spec.nics[0,2].name}",
+  "{.spec.nics[*].mac}",
+  "{.spec.nics[*].vlans[*]}",
+  '{.spec.nics[?(@.name=="b")].mac} {.spec.nics[?(@.name=="c\'s")].mac} {.spec.nics[?(@.name!="b")].mac}',
+  "{.spec.nics[?(@.network)].name} {.spec.nics[?(@.network.name=='blue')].name}",
+  "{..name}",
+  "{.spec.nothing.here}",
+  '{range .spec.nics[*]}{.name}{"\\t"}{.network.name}{"\\n"}{end}',
+  "{range .spec.nics[*]}{range .vlans[*]}{@},{end}|{end}",
+  "{range .spec.nics}{.name};{end}",
+  '{\'q\'}{"{"}{"}"}',
+  "{}",
+];
+
+describe("-o jsonpath", () => {
+  let folder: string;
+  let file: string;
+  let kubectl: string;
+
+  beforeAll(async () => {
+    folder = await mkdtemp(join(tmpdir(), "json-path-"));
+    file = join(folder, "pod.json");
+    await writeFile(file, JSON.stringify(POD));
+    ({ kubectl } = await ensureBinaries());
+  });
+  afterAll(() => rm(folder, { recursive: true, force: true }));
+
+  it.each(TEMPLATES)("prints what kubectl prints: %s", async (template) => {
+    const asked = ["label", "--local", "-f", file, "tier=lab", "--overwrite", "-o", `jsonpath=${template}`];
+    const { code, stdout, stderr } = await runCommand([kubectl, ...asked]);
+    expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
+    expect(parseJsonPathTemplate(template)(POD)).toBe(stdout);
+  });
+});
