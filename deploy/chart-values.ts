@@ -11,13 +11,7 @@ import { networkAddonsConfigSpecSchema } from "../src/api/network-addons-config.
 import { placementSchema } from "../src/api/placement.ts";
 import type { Deployment } from "../src/kube/client/built-in-kinds.ts";
 import { FOR_EVERY_PARSER } from "../src/kube/client/object-yaml.ts";
-import {
-  COMPONENT_IMAGES,
-  componentImages,
-  IMAGE_MIRROR_PATTERN,
-  IMAGE_PATTERN,
-  PUBLISHED_IMAGES,
-} from "../src/operator/config/component-images.ts";
+import { COMPONENT_IMAGES, componentImages, PUBLISHED_IMAGES } from "../src/operator/config/component-images.ts";
 import { HEADER } from "./object-yaml.ts";
 
 /** Labels of the release, which no value may change. `name` is the Deployment's selector. */
@@ -26,20 +20,15 @@ const OWN_LABELS = ["name", LABEL_COMPONENT, LABEL_PART_OF, LABEL_VERSION];
 const { nodeSelector, tolerations, affinity } = placementSchema.shape;
 const strings = z.record(z.string(), z.string());
 
-const componentImage = z.string().regex(new RegExp(IMAGE_PATTERN)).exactOptional();
-
+/** What names an image is checked by a template (chart-image-check.ts). */
 const chartValuesSchema = z.object({
-  image: z
-    .string()
-    .regex(/^[^\s@]+(:[\w.-]+|@sha256:[0-9a-f]{64})$/)
-    .describe("The image of every process of the product, with its tag or digest."),
+  image: z.string().describe("The image of every process of the product, with its tag or digest."),
   componentImages: z
-    .object(Object.fromEntries(COMPONENT_IMAGES.map((variable) => [variable, componentImage])))
+    .object(Object.fromEntries(COMPONENT_IMAGES.map((variable) => [variable, z.string().exactOptional()])))
     .exactOptional()
     .describe(`Images of components that other projects build, by variable, in place of these:\n${defaultImages()}`),
   imageMirror: z
     .string()
-    .regex(new RegExp(`^$|${IMAGE_MIRROR_PATTERN}`))
     .describe("Goes before the names of other projects' images, for a cluster without internet: HOST:PORT/PATH."),
   imagePullSecrets: z
     .array(z.object({ name: z.string().min(1) }))

@@ -9,6 +9,7 @@ import type { Deployment } from "../src/kube/client/built-in-kinds.ts";
 import type { KubeObject } from "../src/kube/client/resource.ts";
 import { REMOVAL_CHECK } from "../src/operator/components/standing/removal-guard.ts";
 import { release } from "../src/operator/release.ts";
+import { IMAGE_CHECK } from "./chart-image-check.ts";
 import { chartValues, valuesSchemaJson, valuesYaml } from "./chart-values.ts";
 import { HEADER, objectYaml } from "./object-yaml.ts";
 
@@ -38,6 +39,7 @@ export function helmChart(image: string, mirror = ""): ChartFile[] {
     { path: "Chart.yaml", text: HEADER + objectYaml(CHART) },
     { path: "values.yaml", text: valuesYaml(defaults) },
     { path: "values.schema.json", text: valuesSchemaJson() },
+    { path: "templates/image-check.yaml", text: HEADER + IMAGE_CHECK },
     { path: "templates/namespace.yaml", text: HEADER + outsideOfRelease(template(namespace, KEEP)) },
     { path: "templates/crd.yaml", text: HEADER + template(definition, KEEP) },
     { path: "templates/rbac.yaml", text: HEADER + access.map((object) => template(object)).join("---\n") },

@@ -174,7 +174,6 @@ describe("the packages", () => {
 
   it.each([
     [{ imgae: DEFAULT_IMAGE }, "imgae"],
-    [{ image: "registry.example.com/own" }, "/image"],
     [{ namespace: "Not_A_Name" }, "/namespace"],
     [{ replicas: 0 }, "/replicas"],
     [{ logLevel: "loud" }, "/logLevel"],
@@ -185,6 +184,22 @@ describe("the packages", () => {
     const { code, stderr } = await template(...setAll(values));
     expect(code).toBe(1);
     expect(stderr).toContain(named);
+  });
+
+  it.each([
+    [{ image: "" }, 'image "": the product\'s image is REGISTRY/NAME:TAG or'],
+    [{ image: "registry.test:5000/own" }, 'image "registry.test:5000/own": the product\'s image is'],
+    [{ image: "https://registry.test/own:1" }, 'image "https://registry.test/own:1": the product\'s image is'],
+    [
+      { componentImages: { OVS_CNI_IMAGE: "registry.test/ovs", MULTUS_IMAGE: "https://registry.test/multus:4" } },
+      'componentImages.MULTUS_IMAGE "https://registry.test/multus:4": an image is REGISTRY/NAME with :TAG',
+    ],
+    [{ imageMirror: "registry.test/mirror/" }, 'imageMirror "registry.test/mirror/": a mirror is HOST:PORT/PATH'],
+  ])("refuse in one sentence what names no image: %j", async (values, sentence) => {
+    const { code, stderr } = await template(...setAll(values));
+    expect(code).toBe(1);
+    expect(stderr).toContain(sentence);
+    expect(stderr).not.toContain("[a-z");
   });
 });
 

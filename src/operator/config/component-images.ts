@@ -65,7 +65,7 @@ const PATH = "[a-z0-9]+(([.]|__?|-+)[a-z0-9]+)*";
 const TAG = "[A-Za-z0-9_][A-Za-z0-9_.-]{0,127}";
 /** As runtimes read it: a registry or none, a path, a tag, a digest. */
 export const IMAGE_PATTERN = `^(${HOST}/)?${PATH}(/${PATH})*(:${TAG})?(@sha(256:[0-9a-f]{64}|512:[0-9a-f]{128}))?$`;
-const IMAGE_TEXT =
+export const IMAGE_TEXT =
   "an image is REGISTRY/NAME with :TAG or @sha256:DIGEST, such as registry.example.com/multus:v4, without https://";
 
 /**

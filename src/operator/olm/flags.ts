@@ -1,6 +1,7 @@
 /**
  * The flags of `/usr/bin/csv-generator`. Names and meanings are those of Cluster Network Addons Operator, whose callers pass
- * them; `--mirror` is that of `npm run release`. Unknown flags are taken. Pure.
+ * them; `--mirror` is that of `npm run release`. Unknown flags are taken. Of a flag that is given twice the last one counts,
+ * as in Go. Pure.
  */
 
 import { parseArgs } from "node:util";
@@ -53,7 +54,7 @@ const FALSE = ["0", "f", "F", "FALSE", "false", "False"];
 
 /** Throws one sentence. */
 export function readFlags(args: readonly string[]): CsvFlags {
-  const { values, tokens } = parseArgs({
+  const { values } = parseArgs({
     args: [...args],
     options: {
       ...Object.fromEntries(TEXTS.map((name) => [name, { type: "string" as const }])),
@@ -61,9 +62,7 @@ export function readFlags(args: readonly string[]): CsvFlags {
     },
     strict: false,
     allowPositionals: true,
-    tokens: true,
   });
-  refuseRepeated(tokens.flatMap((token) => (token.kind === "option" ? [token.name] : [])));
   /** Undefined where the flag is empty, or not given. */
   const text = (name: string): string | undefined => {
     const value = values[name];
@@ -93,12 +92,6 @@ export function readFlags(args: readonly string[]): CsvFlags {
     imageMirror: mirror(text("mirror")),
     dumpCrds: truth(values[DUMP_CRDS]),
   };
-}
-
-/** A script that sets a flag in two places means one of its values: nobody can know which. */
-function refuseRepeated(names: readonly string[]): void {
-  const repeated = [...TEXTS, DUMP_CRDS].find((name) => names.indexOf(name) !== names.lastIndexOf(name));
-  if (repeated !== undefined) throw new Error(`--${repeated} may be given once, found it twice or more`);
 }
 
 function pullPolicy(text = "IfNotPresent"): ImagePullPolicy {

@@ -54,6 +54,13 @@ describe("the flags of csv-generator", () => {
     expect(flags.image).toBe("quay.io/kubevirt/addons:v1");
   });
 
+  it("may be given twice: the last one counts, also where it is empty or false", () => {
+    const twice = ["--namespace=a", "--dump-crds", "--namespace", "b", "--dump-crds=false"];
+    expect(readFlags(twice)).toMatchObject({ namespace: "b", dumpCrds: false });
+    expect(readFlags(["--version-replaces=1", "--version-replaces="]).replaces).toBeUndefined();
+    expect(readFlags(["--image-pull-policy=Now", "--image-pull-policy=Always"]).imagePullPolicy).toBe("Always");
+  });
+
   it("may name an image for each component", () => {
     const flags = readFlags([
       "--multus-image=registry.test/multus:1",
@@ -109,8 +116,6 @@ describe("the flags of csv-generator", () => {
 
   it.each([
     [["--namespace"], "--namespace needs a value"],
-    [["--namespace=a", "--image-name=b", "--namespace", "c"], "--namespace may be given once, found it twice or more"],
-    [["--dump-crds", "--dump-crds=0"], "--dump-crds may be given once, found it twice or more"],
     [["--mirror=https://registry.test"], "--mirror https://registry.test is none: a mirror is HOST:PORT/PATH"],
     [["--dump-crds=maybe"], '--dump-crds has to be true or false, found "maybe"'],
     [["--image-pull-policy=Now"], '--image-pull-policy has to be one of Always, Never, IfNotPresent, found "Now"'],
