@@ -1,6 +1,7 @@
 import type { ComponentType } from "preact";
 import { useEffect, useRef } from "preact/hooks";
 import type { ConsistencyView as State } from "../mac-pool/inspection/rest/views.ts";
+import { FORBIDDEN } from "./client.ts";
 import { Header } from "./header.tsx";
 import { route } from "./navigation.ts";
 import { shortKind } from "./parts/owner-link.tsx";
@@ -82,8 +83,6 @@ function nameOf(view: View, [first = "", namespace = "", name = ""]: readonly st
   if (view === "network" && namespace !== "") return `Network ${first}/${namespace}`;
   return undefined;
 }
-
-const FORBIDDEN = 403;
 
 /** Where a reader begins whose rights end at a namespace, as far as that can be known: what a link leads to counts most. */
 function ownNamespace(): string | undefined {

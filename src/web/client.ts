@@ -12,6 +12,9 @@ import { homeNamespace, isSignedOut, namespace, tellsWays, token } from "./sessi
 const UNREACHABLE =
   "The pool does not answer. The page goes on asking. If this lasts, look at the pods of kubemacpool-mac-controller-manager.";
 
+/** Status of an answer that takes other rights. */
+export const FORBIDDEN = 403;
+
 export type Parameters = Readonly<Record<string, string | number | undefined>>;
 
 /** What the pool says instead of an answer, or that it says nothing. */
@@ -36,8 +39,8 @@ export class Problem extends Error {
   }
 }
 
-/** Answers that may be limited to the namespace that the reader chose. */
-const NAMESPACED = /^(claims|collisions|denials|consistency|namespaces|networks|bridges)(\/|$)/;
+/** Answers that may be limited to the namespace that the reader chose. The path of one network has a namespace of its own. */
+const NAMESPACED = /^(claims(\/.*)?|collisions|denials|consistency|namespaces|networks|bridges)$/;
 
 export function addressOf(path: string, parameters: Parameters = {}): string {
   const limited = NAMESPACED.test(path) ? { namespace: parameters.namespace ?? namespace.value } : {};

@@ -107,12 +107,28 @@ describe.skipIf(CHROMIUM === undefined)("the page in a browser, for those who co
     await takePicture(page, "namespace-reader-overview");
     expect(await seriousFaults(page)).toEqual([]);
     expect(await page.getByText("default/legacy").count()).toBe(0);
+    await show(page, "#/map/default");
+    await page.getByText("You see namespace tenant: its addresses").waitFor();
+    await page.getByText("as a ClusterRoleBinding to kubemacpool-view gives them").waitFor();
+    await takePicture(page, "namespace-reader-map");
+    await show(page, "#/consistency");
+    await page.getByText("Everything agrees.").waitFor();
+    expect(await page.getByText("State of the pool").count()).toBe(0);
+    await show(page, "#/networks");
+    await page.getByText("There is no network in namespace tenant.").waitFor();
+    await show(page, "#/address/02:00:00:00:00:01");
+    await page.getByText("No claim of namespace tenant has this address.").waitFor();
+    await page.getByRole("link", { name: "Would it be accepted?" }).click();
+    await page.getByText("It would be refused").waitFor();
+    await page.getByText("Holders in namespaces that you may not see: 1.").waitFor();
+    expect(await page.locator(".notice.bad").count()).toBe(0);
     await show(page, "#/owner/VirtualMachine/default/legacy");
     await page
       .getByText("You may not read namespace default.")
       .or(page.getByText("may not get macclaims"))
       .first()
       .waitFor();
+    expect(await page.locator(".notice.bad").count()).toBe(0);
     expect(await page.getByText("02:00:00:00:00:01").count()).toBe(0);
   });
 
@@ -161,6 +177,9 @@ describe.skipIf(CHROMIUM === undefined)("the page in a browser, for those who co
     await page.getByRole("rowheader", { name: "lab/mine" }).waitFor();
     expect(await page.getByRole("rowheader").allInnerTexts()).toEqual(["br1 on the only node", "lab/mine"]);
     await takePicture(page, "namespace-reader-networks");
+    await show(page, "#/network/lab/mine");
+    await page.getByText("Nobody uses it.").waitFor();
+    expect(await page.locator(".notice").count()).toBe(0);
     await using all = await harness.openAs(await harness.reader("all-networks"), "#/networks");
     await all.page.getByRole("rowheader", { name: "default/beside" }).waitFor();
     expect([...opened.faults, ...all.faults]).toEqual([]);

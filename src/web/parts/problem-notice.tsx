@@ -1,8 +1,6 @@
 import type { ReadonlySignal } from "@preact/signals";
-import type { Problem } from "../client.ts";
+import { FORBIDDEN, type Problem } from "../client.ts";
 import { namespace } from "../session.ts";
-
-const FORBIDDEN = 403;
 
 interface Props {
   readonly problem: ReadonlySignal<Problem | undefined>;
@@ -15,8 +13,9 @@ export function ProblemNotice({ problem, isStale = false }: Props) {
   const { value } = problem;
   // That rights end at a namespace is said once, for all of the page.
   if (value === undefined || (value.status === FORBIDDEN && namespace.value === undefined)) return null;
+  // Somebody's rights are as they are meant to be: nothing is wrong.
   return (
-    <div role="alert" class="notice bad">
+    <div role="alert" class={value.status === FORBIDDEN ? "notice" : "notice bad"}>
       <p>
         {isStale && "This is not up to date. "}
         {value.message}

@@ -1,4 +1,5 @@
 import { useSignal } from "@preact/signals";
+import { linkTo } from "../route.ts";
 import { namespace } from "../session.ts";
 
 /** Instead of a view: nothing of it may be shown. */
@@ -15,14 +16,22 @@ export function ForbiddenNotice() {
   );
 }
 
-/** What somebody sees whose rights end at a namespace. */
+/** Where pools would be shown: what somebody sees who may not read them. */
 export function ScopeNotice() {
-  if (namespace.value === undefined) return null;
+  if (namespace.value === undefined) {
+    return (
+      <p class="notice" role="status">
+        You may not read pools, which takes rights in the whole cluster. <a href={linkTo("addresses")}>Addresses</a> are
+        shown.
+      </p>
+    );
+  }
   return (
     <div class="notice" role="status">
       <p>
-        You see namespace <strong>{namespace.value}</strong>: its addresses, its problems, and the networks of its VMs.
-        Pools, their map and other namespaces are not shown: they take rights in the whole cluster.
+        You see namespace <strong>{namespace.value}</strong>: its <a href={linkTo("addresses")}>addresses</a>, its
+        problems, and the networks of its VMs. Pools, their map and other namespaces are not shown: they take rights in
+        the whole cluster, as a ClusterRoleBinding to kubemacpool-view gives them.
       </p>
       <NamespaceForm label="Show another namespace" />
     </div>

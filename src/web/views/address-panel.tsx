@@ -8,6 +8,7 @@ import { PhaseTag } from "../parts/phase-tag.tsx";
 import { ProblemNotice } from "../parts/problem-notice.tsx";
 import { Time } from "../parts/time.tsx";
 import { linkTo } from "../route.ts";
+import { namespace } from "../session.ts";
 import { count } from "../text.ts";
 import { useQuery } from "../use-query.ts";
 import { HistoryList } from "./owner.tsx";
@@ -40,7 +41,8 @@ export function AddressPanel({ mac, back }: { readonly mac: string; readonly bac
       </p>
       {isFree ? (
         <p>
-          No claim has this address. <a href={linkTo("check", [], { mac })}>Would it be accepted?</a>
+          No claim{namespace.value !== undefined && ` of namespace ${namespace.value}`} has this address.{" "}
+          <a href={linkTo("check", [], { mac })}>Would it be accepted?</a>
         </p>
       ) : (
         <ProblemNotice problem={answer.problem} isStale={claim !== undefined} />

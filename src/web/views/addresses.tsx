@@ -12,6 +12,7 @@ import { ProblemNotice } from "../parts/problem-notice.tsx";
 import { Time } from "../parts/time.tsx";
 import { type Column, VirtualTable } from "../parts/virtual-table.tsx";
 import { linkTo } from "../route.ts";
+import { namespace } from "../session.ts";
 import { count, counted } from "../text.ts";
 import { AddressPanel } from "./address-panel.tsx";
 
@@ -224,7 +225,7 @@ function NothingFound({ query }: { readonly query: Query }) {
   const { search = "" } = query;
   if (FILTERS.every((name) => query[name] === undefined)) {
     return (
-      <Empty title="No address is in use.">
+      <Empty title={`No address${namespace.value === undefined ? "" : ` of namespace ${namespace.value}`} is in use.`}>
         <p>Every address that a VM or pod has appears here as soon as it is created. To see one, create a VM:</p>
         <pre>kubectl apply -f vm.yaml</pre>
         <p>

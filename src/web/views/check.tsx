@@ -13,9 +13,9 @@ import { useQuery } from "../use-query.ts";
 const MAC_HINT = "Write six octets, such as 02:5d:1c:00:00:a3, 02-5D-1C-00-00-A3 or 025d.1c00.00a3.";
 
 export function CheckView() {
-  const { mac = "", namespace = "" } = route.value.query;
+  const { mac = "", namespace = readersNamespace.value ?? "default" } = route.value.query;
   const written = useSignal(mac);
-  const where = useSignal(namespace || readersNamespace.value || "default");
+  const where = useSignal(namespace);
   const refusal = useSignal("");
   const answer = useQuery<Check>(mac === "" ? undefined : "check", { mac, namespace });
   const submit = (event: Event): void => {

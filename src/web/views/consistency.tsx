@@ -10,6 +10,7 @@ import { Time } from "../parts/time.tsx";
 import { keyOfFinding } from "../problems/problem-list.ts";
 import { Consistency } from "../problems/use-problems.ts";
 import { linkTo } from "../route.ts";
+import { namespace } from "../session.ts";
 import { count } from "../text.ts";
 
 export function ConsistencyView() {
@@ -28,8 +29,7 @@ export function ConsistencyView() {
               The pool tells the first {count(state.findings.length)} of {count(state.total)} findings.
             </p>
           )}
-          <h2>State of the pool</h2>
-          <Health state={state} />
+          {state.replicas.length > 0 && <Health state={state} />}
         </>
       )}
     </>
@@ -41,8 +41,8 @@ function FindingTable({ findings }: { readonly findings: readonly FindingView[] 
     return (
       <Empty title="Everything agrees.">
         <p>
-          Every claim has an owner that exists, every address of a VM or pod has a claim, nothing waits longer than it
-          should, and one replica leads.
+          {namespace.value !== undefined && `In namespace ${namespace.value}: `}Every claim has an owner that exists,
+          every address of a VM or pod has a claim, and nothing waits longer than it should.
         </p>
       </Empty>
     );
@@ -77,37 +77,40 @@ export function FindingCard({ finding, isBad = false }: { readonly finding: Find
 function Health({ state }: { readonly state: State }) {
   const { adoption, leader, replicas, caches } = state;
   return (
-    <dl class="facts">
-      <div>
-        <dt>Leader</dt>
-        <dd>
-          {leader === null ? "not known" : leader.identity}
-          {leader?.since !== undefined && (
-            <>
-              , became leader <Time at={leader.since} />
-            </>
-          )}
-        </dd>
-      </div>
-      <div>
-        <dt>Adoption of what was there before the pool</dt>
-        <dd>{adoption.message}</dd>
-      </div>
-      <div>
-        <dt>Replicas</dt>
-        <dd>
-          {replicas.map(({ name, answers }) => (
-            <span key={name} class={answers ? "tag" : "tag bad"}>
-              {name}
-              {!answers && " does not answer"}
-            </span>
-          ))}
-        </dd>
-      </div>
-      <div>
-        <dt>This replica knows</dt>
-        <dd>{caches.map(({ kind, objects }) => `${kind}: ${count(objects)}`).join(", ")}</dd>
-      </div>
-    </dl>
+    <>
+      <h2>State of the pool</h2>
+      <dl class="facts">
+        <div>
+          <dt>Leader</dt>
+          <dd>
+            {leader === null ? "not known" : leader.identity}
+            {leader?.since !== undefined && (
+              <>
+                , became leader <Time at={leader.since} />
+              </>
+            )}
+          </dd>
+        </div>
+        <div>
+          <dt>Adoption of what was there before the pool</dt>
+          <dd>{adoption.message}</dd>
+        </div>
+        <div>
+          <dt>Replicas</dt>
+          <dd>
+            {replicas.map(({ name, answers }) => (
+              <span key={name} class={answers ? "tag" : "tag bad"}>
+                {name}
+                {!answers && " does not answer"}
+              </span>
+            ))}
+          </dd>
+        </div>
+        <div>
+          <dt>This replica knows</dt>
+          <dd>{caches.map(({ kind, objects }) => `${kind}: ${count(objects)}`).join(", ")}</dd>
+        </div>
+      </dl>
+    </>
   );
 }

@@ -2,6 +2,7 @@ import { useSignal } from "@preact/signals";
 import { useLayoutEffect, useRef } from "preact/hooks";
 import { STATIONS } from "../../api/host-interfaces.ts";
 import type { MapView as AddressMap, ListView, PoolView } from "../../mac-pool/inspection/rest/views.ts";
+import { FORBIDDEN } from "../client.ts";
 import { cellsFor } from "../map/grid.ts";
 import { MapCanvas } from "../map/map-canvas.tsx";
 import { MapTable } from "../map/map-table.tsx";
@@ -9,12 +10,14 @@ import { beside, isSingle, type Window, zoomInto, zoomOut } from "../map/zoom.ts
 import { goTo, route } from "../navigation.ts";
 import { Empty } from "../parts/empty.tsx";
 import { ProblemNotice } from "../parts/problem-notice.tsx";
+import { ScopeNotice } from "../parts/scope-notice.tsx";
 import { linkTo } from "../route.ts";
 import { count, counted } from "../text.ts";
 import { useQuery } from "../use-query.ts";
 
 export function MapView() {
   const pools = useQuery<ListView<PoolView>>("pools");
+  if (pools.problem.value?.status === FORBIDDEN) return <ScopeNotice />;
   const items = pools.value.value?.items;
   const wanted = route.value.args[0];
   const pool = wanted === undefined ? items?.[0] : items?.find(({ name }) => name === wanted);

@@ -12,6 +12,7 @@ import { Empty } from "../parts/empty.tsx";
 import { ExportButtons } from "../parts/export-buttons.tsx";
 import { ProblemNotice } from "../parts/problem-notice.tsx";
 import { linkTo } from "../route.ts";
+import { namespace } from "../session.ts";
 import { count } from "../text.ts";
 import { useQuery } from "../use-query.ts";
 
@@ -127,7 +128,7 @@ function SearchNetworks({ search }: { readonly search: string }) {
 function NoNetwork({ search }: { readonly search: string }) {
   if (search !== "") return <Empty title="No bridge and no network has such a name.">{null}</Empty>;
   return (
-    <Empty title="There is no network.">
+    <Empty title={`There is no network${namespace.value === undefined ? "" : ` in namespace ${namespace.value}`}.`}>
       <p>
         A NetworkAttachmentDefinition appears here as soon as it exists, and a bridge as soon as the bridge marker of
         linuxBridge reports it.

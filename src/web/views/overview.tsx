@@ -1,6 +1,7 @@
 import { useContext } from "preact/hooks";
 import { fullnessOf } from "../../api/forecast-text.ts";
 import type { ListView, PoolView } from "../../mac-pool/inspection/rest/views.ts";
+import { FORBIDDEN } from "../client.ts";
 import { collisions, denials } from "../live-lists.ts";
 import { Empty } from "../parts/empty.tsx";
 import { ProblemNotice } from "../parts/problem-notice.tsx";
@@ -17,7 +18,6 @@ import { PoolCard } from "./pool-card.tsx";
 import { NoProblem } from "./problems.tsx";
 
 const SHOWN = 4;
-const FORBIDDEN = 403;
 
 /** What is wrong, and how full the pools are, in one look. */
 export function OverviewView() {
