@@ -1,14 +1,5 @@
 /** Every text with which a spec is refused: one table for the API server, which reads the CRD, and for the operator's status. */
 
-import { MARKER_PATTERN_TEXT } from "../../../src/api/bridge-pattern.ts";
-import {
-  CNI_BIN_DIR_TEXT,
-  PROBE_ADDRESS_TEXT,
-  SAME_HEALTH_PORT_TEXT,
-  TAKEN_INSTALLER_PORT_TEXT,
-  TAKEN_NODE_PORT_TEXT,
-} from "../../../src/api/linux-bridge-config.ts";
-import { namespaceText } from "../../../src/api/linux-bridge-webhook-config.ts";
 import {
   MULTUS_REQUIRED,
   NAME_SERVER_TEXT,
@@ -17,17 +8,8 @@ import {
 } from "../../../src/api/network-addons-config.ts";
 import { CUSTOM_PROFILE_TEXT, cipherText } from "../../../src/api/tls-security-profile.ts";
 import type { Facts } from "../../../src/operator/watch/facts.ts";
-
-export interface WrongSpec {
-  readonly what: string;
-  readonly spec: object;
-  /** The operator's, whole and in order. */
-  readonly texts: readonly string[];
-  /** What the API server says where its own schema speaks first, in parts. */
-  readonly atAdmission?: readonly string[];
-  /** A value of another type is refused by every definition. */
-  readonly isMistyped?: true;
-}
+import { WRONG_LINUX_BRIDGES } from "./wrong-linux-bridges.ts";
+import { each, type WrongSpec } from "./wrong-spec.ts";
 
 const SOCKETS = "/run/crio/crio.sock, /run/containerd/containerd.sock, /run/k3s/containerd/containerd.sock";
 const NEVER =
@@ -38,7 +20,6 @@ const NO_START = "failed to parse rangeStart because the mac address is invalid"
 const NO_END = "failed to parse rangeEnd because the mac address is invalid";
 const BOTH_OR_NONE = "both or none of the KubeMacPool ranges needs to be configured";
 
-const linuxBridge = (linuxBridge: object): object => ({ linuxBridge });
 const range = (rangeStart: string, rangeEnd: string): object => ({ kubeMacPool: { rangeStart, rangeEnd } });
 const selfSign = (ca: string, caOverlap: string, cert: string, certOverlap: string): object => ({
   selfSignConfiguration: {
@@ -65,58 +46,8 @@ const cipher = (name: string): WrongSpec => ({
   texts: [cipherText(name)],
 });
 
-const WRONG_CNI_BIN_DIRS = [
-  ...["/", "/etc/cni", "/usr/bin", "/opt", "/opt/../etc", "/opt/cni/..", "opt/cni/bin"],
-  ...["/opt/a:b", "/opt/a b", "/opt/cni\n", "/opt/a\u0007", "/opt/$(NODE_NAME)"],
-];
-const OTHERS_DIRECTORIES = ["/run/netns", "/var/lib/etcd", "/var/lib/kubelet/plugins", "/var/lib/cni/multus"];
-
-function each<T>(values: readonly T[], row: (value: T) => Omit<WrongSpec, "what">): WrongSpec[] {
-  return values.map(row).map((wrong) => ({ what: JSON.stringify(wrong.spec), ...wrong }));
-}
-
 export const WRONG_SPECS: readonly WrongSpec[] = [
-  ...each([...WRONG_CNI_BIN_DIRS, ...OTHERS_DIRECTORIES], (cniBinDir) => ({
-    spec: linuxBridge({ cniBinDir }),
-    texts: [CNI_BIN_DIR_TEXT],
-  })),
-  ...each([8082, 8444, 8445, 8446], (bridgeMarkerHealthPort) => ({
-    spec: linuxBridge({ bridgeMarkerHealthPort }),
-    texts: [TAKEN_NODE_PORT_TEXT],
-  })),
-  ...each([8081, 8444, 8445, 8446], (installerHealthPort) => ({
-    spec: linuxBridge({ installerHealthPort }),
-    texts: [TAKEN_INSTALLER_PORT_TEXT],
-  })),
-  {
-    what: "one port for both daemons",
-    spec: linuxBridge({ bridgeMarkerHealthPort: 9100, installerHealthPort: 9100 }),
-    texts: [SAME_HEALTH_PORT_TEXT],
-  },
-  ...each(["", "loopback", "0.0.0.0"], (healthProbeAddress) => ({
-    spec: linuxBridge({ healthProbeAddress }),
-    texts: [PROBE_ADDRESS_TEXT],
-  })),
-  ...each(["", "br/1", "br~1", "[a-z]*", "br1,br2"], (pattern) => ({
-    spec: linuxBridge({ markerInclude: ["br1", pattern] }),
-    texts: [MARKER_PATTERN_TEXT],
-  })),
-  {
-    what: "a pattern that is longer than any name",
-    spec: linuxBridge({ markerExclude: ["b".repeat(33)] }),
-    texts: ["spec.linuxBridge.markerExclude.0: Too big: expected string to have <=32 characters"],
-    atAdmission: ["spec.linuxBridge.markerExclude[0]", "Too long: may not be more than 32"],
-  },
-  ...each(["", "Def_ault", "a.b", "-a", "a,b", "*"], (namespace) => ({
-    spec: linuxBridge({ globalNamespaces: ["default", namespace] }),
-    texts: [namespaceText(namespace)],
-  })),
-  {
-    what: "a port beyond the last one",
-    spec: linuxBridge({ bridgeMarkerHealthPort: 70_000 }),
-    texts: ["spec.linuxBridge.bridgeMarkerHealthPort: Too big: expected number to be <=65535"],
-    atAdmission: ["spec.linuxBridge.bridgeMarkerHealthPort", "should be less than or equal to 65535"],
-  },
+  ...WRONG_LINUX_BRIDGES,
   { what: "a first address alone", spec: { kubeMacPool: { rangeStart: "02:00:00:00:00:00" } }, texts: [BOTH_OR_NONE] },
   { what: "a last address alone", spec: range("", "02:00:00:00:00:00"), texts: [BOTH_OR_NONE] },
   { what: "a first address that is none", spec: range("02:00:00:00:00:0g", "02:00:00:00:00:01"), texts: [NO_START] },
@@ -266,13 +197,6 @@ export const WRONG_SPECS: readonly WrongSpec[] = [
       (end) => `spec.kubeMacPool.${end}: Invalid input: expected string, received number`,
     ),
     atAdmission: ['spec.kubeMacPool.rangeStart: Invalid value: "integer"'],
-    isMistyped: true,
-  },
-  {
-    what: "a quantity for a port",
-    spec: linuxBridge({ bridgeMarkerHealthPort: "8Mi" }),
-    texts: ["spec.linuxBridge.bridgeMarkerHealthPort: Invalid input: expected number, received string"],
-    atAdmission: ['spec.linuxBridge.bridgeMarkerHealthPort: Invalid value: "string"'],
     isMistyped: true,
   },
   {
