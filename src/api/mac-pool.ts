@@ -157,6 +157,16 @@ const conditionSchema = z.object({
   observedGeneration: z.int().exactOptional().describe("Generation of the spec that the condition describes."),
 });
 
+/** Days with a change that `status.history` holds: the last month, and what was before it. */
+export const MAX_HISTORY_DAYS = 31;
+
+export const dayUsageSchema = z.object({
+  date: z.iso.date().max(10).describe("Day, by UTC."),
+  used: z.int().min(0).describe("Addresses in use after the last change of the status on this day."),
+});
+
+export type DayUsage = z.infer<typeof dayUsageSchema>;
+
 const macPoolStatusSchema = z
   .object({
     observedGeneration: z.int().exactOptional().describe("Generation of the spec that this status describes."),
@@ -179,6 +189,13 @@ const macPoolStatusSchema = z
     quarantined: count("Released addresses that are still in quarantine."),
     outOfRange: count("Claims of this pool for addresses outside its ranges."),
     conflicts: count("Addresses that more than one object has. With conflictScope Network: on networks that can meet."),
+    history: z
+      .array(dayUsageSchema)
+      .max(MAX_HISTORY_DAYS)
+      .exactOptional()
+      .describe(
+        "Addresses in use, day by day, oldest first. A day without a change has no entry: the one before holds.",
+      ),
     conditions: z.array(conditionSchema).exactOptional().describe("Health of the pool."),
   })
   .describe("State of the pool, written by its manager.");

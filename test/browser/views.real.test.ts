@@ -1,4 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { DEFAULT_MAC_POOL } from "../../src/api/names.ts";
+import { KINDS } from "../../src/mac-pool/objects/kinds.ts";
 import { shareOf } from "../support/share.ts";
 import { CHROMIUM, overflow, seriousFaults, show, takePicture, type WatchedPage } from "./chromium.ts";
 import { PageHarness } from "./page-harness.ts";
@@ -126,6 +128,27 @@ describe.skipIf(CHROMIUM === undefined)("the page in a browser", () => {
     it.each(shareOf(LOOKS))("shows in each view what is asked of it: $look", async ({ look, options }) => {
       await using opened = await harness.openAs(token, "#/overview", options);
       await visit(opened, "filled", look);
+    });
+
+    it("draws how many addresses a pool had in use over a month", async () => {
+      const dayBefore = (days: number): string => new Date(Date.now() - days * 86_400_000).toISOString().slice(0, 10);
+      const known = [
+        { date: dayBefore(20), used: 3 },
+        { date: dayBefore(9), used: 16 },
+        { date: dayBefore(2), used: 8 },
+      ];
+      const name = DEFAULT_MAC_POOL;
+      const { history = [] } = (await harness.pool.admin.get(KINDS.pools, { name })).status ?? {};
+      const patch = { type: "merge", body: { status: { history: [...known, ...history] } } } as const;
+      await harness.pool.admin.patch(KINDS.pools, { name }, patch, { subresource: "status" });
+      await using opened = await harness.openAs(token);
+      const { page } = opened;
+      await page.locator("summary").first().click();
+      await page.getByText(`Used: 3 on ${dayBefore(20)}, `).waitFor();
+      const path = (await page.locator(".usage-history path").getAttribute("d")) ?? "";
+      expect(path).toMatch(/^M10 8\.125H10V8\.125H21V0H28V5H30V[\d.]+H31$/);
+      await takePicture(page, "history");
+      expect({ faults: await seriousFaults(page), tooWide: await overflow(page) }).toEqual({ faults: [], tooWide: 0 });
     });
 
     it("takes a collision away when it is over", async () => {

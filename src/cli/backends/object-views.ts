@@ -40,7 +40,7 @@ export interface Taken {
 export function poolView(pool: MACPool, taken: Taken, countsOwn: boolean): PoolView {
   const { spec, status = {}, metadata } = pool;
   const { capacity = 0, used = 0, free = 0, pending = 0, quarantined = 0, outOfRange = 0, conflicts = 0 } = status;
-  const { hostAddresses, hostConflicts } = status;
+  const { hostAddresses, hostConflicts, history } = status;
   const counted = hostAddresses === undefined ? {} : { hostAddresses };
   const whole = { capacity, used, free, pending, quarantined, ...counted };
   const problem = problemOf(pool);
@@ -68,6 +68,7 @@ export function poolView(pool: MACPool, taken: Taken, countsOwn: boolean): PoolV
     hostAddressPolicy: spec.hostAddressPolicy ?? DEFAULT_HOST_ADDRESS_POLICY,
     rate: { allocationsPerDay: 0, releasesPerDay: 0, netPerDay: 0, windowSeconds: 0 },
     daysToFull: { days: null, atLeast: null, atMost: null, reason: REASON },
+    ...(history && { history }),
     ...(problem === undefined ? {} : { problem }),
   };
 }

@@ -1,5 +1,11 @@
 import { formatMac, POD_BRIDGE_MAC } from "../../api/mac.ts";
-import { describeRanges, type MACPool, type MacPoolStatus } from "../../api/mac-pool.ts";
+import {
+  type DayUsage,
+  describeRanges,
+  type MACPool,
+  MAX_HISTORY_DAYS,
+  type MacPoolStatus,
+} from "../../api/mac-pool.ts";
 import { formatRange } from "../../api/mac-range.ts";
 import type { Pool, PoolCounts } from "./pool.ts";
 import { describeFull, MORE_ADDRESSES } from "./pool-fullness.ts";
@@ -32,14 +38,27 @@ export interface PoolStatusInput {
 export function poolStatus(input: PoolStatusInput): MacPoolStatus | undefined {
   const { object, pool, counts, now } = input;
   const { ranges, spans } = pool.settings.segments;
+  const { history } = object.status ?? {};
   const status: MacPoolStatus = {
     ...(object.metadata.generation === undefined ? {} : { observedGeneration: object.metadata.generation }),
     ranges: ranges.map(formatRange),
     range: describeRanges(spans.map(formatRange)),
     ...counts,
+    ...(history && { history }),
     conditions: conditionsOf(input).map((next) => timed(next, object.status?.conditions ?? [], now)),
   };
-  return isSame(status, object.status) ? undefined : status;
+  if (isSame(status, object.status)) return undefined;
+  return { ...status, history: withUsage(history, now.slice(0, DATE_CHARS), counts.used) };
+}
+
+const DATE_CHARS = "2026-01-01".length;
+
+/** Where the clock went back, the last day goes on. */
+function withUsage(history: readonly DayUsage[] = [], today: string, used: number): DayUsage[] {
+  const last = history.at(-1);
+  const goesOn = last !== undefined && last.date >= today;
+  const day = { date: goesOn ? last.date : today, used };
+  return [...(goesOn ? history.slice(0, -1) : history), day].slice(-MAX_HISTORY_DAYS);
 }
 
 function conditionsOf(input: PoolStatusInput): Condition[] {

@@ -3,6 +3,8 @@ import { describeStations } from "../../api/host-interfaces.ts";
 import type { PoolView } from "../../mac-pool/inspection/rest/views.ts";
 import { Fact } from "../parts/fact.tsx";
 import { levelOf, UsageBar, UsageNumbers } from "../parts/usage-bar.tsx";
+import { UsageHistory } from "../parts/usage-history.tsx";
+import { nowMs } from "../refresh-tick.ts";
 import { linkTo } from "../route.ts";
 import { counted, fullness } from "../text.ts";
 
@@ -52,6 +54,7 @@ export function PoolCard({ pool }: { readonly pool: PoolView }) {
           </div>
         );
       })}
+      <UsageHistory history={pool.history ?? []} nowMs={nowMs.value} />
       <p class="forecast">
         {fullness(daysToFull)} <a href={linkTo("map", [name])}>Map of {name}</a>
       </p>

@@ -60,6 +60,10 @@ class Fixture {
     this.#set({ ...this.pools.get(name), metadata: { name, generation }, spec });
   }
 
+  setStatus(name: string, status: NonNullable<MACPool["status"]>): void {
+    this.#set({ ...this.#pool(name), status });
+  }
+
   claim(): void {
     const facts = { isQuarantined: false, pool: "default", ownerCount: 1, namespaces: [], untilMs: 0 };
     this.index.setClaim(this.#next, facts);
@@ -118,6 +122,43 @@ describe("the status of a pool", () => {
       fixture.setRange("default", "02:00:00:00:01:1f");
       await fixture.clock.advance(0);
       expect(fixture.pools.get("default")?.status).toMatchObject({ observedGeneration: 2, capacity: 32 });
+    }));
+
+  it("tells how many addresses were in use on each day of the last month on which that changed", () =>
+    running(async (fixture) => {
+      const history = () => fixture.pools.get("default")?.status?.history ?? [];
+      const dayLater = (days: number) => fixture.clock.advance(days * 86_400_000);
+      fixture.setRange("default", "02:00:00:00:01:ff");
+      await fixture.clock.advance(0);
+      const first = new Date(fixture.clock.now()).toISOString().slice(0, 10);
+      expect(history()).toEqual([{ date: first, used: 0 }]);
+      fixture.claim();
+      await fixture.clock.advance(1_000);
+      expect(history()).toEqual([{ date: first, used: 1 }]);
+      await dayLater(3);
+      fixture.claim();
+      await fixture.clock.advance(1_000);
+      const third = new Date(fixture.clock.now()).toISOString().slice(0, 10);
+      expect(history()).toEqual([
+        { date: first, used: 1 },
+        { date: third, used: 2 },
+      ]);
+      for (let day = 0; day < 40; day++) {
+        await dayLater(1);
+        fixture.claim();
+        await fixture.clock.advance(1_000);
+      }
+      expect(history().map(({ used }) => used)).toEqual(Array.from({ length: 31 }, (_, index) => 12 + index));
+    }));
+
+  it("goes on with the last day of its history where the clock went back", () =>
+    running(async (fixture) => {
+      fixture.setRange("default", "02:00:00:00:01:ff");
+      const history = [{ date: "2999-01-01", used: 7 }];
+      fixture.setStatus("default", { history });
+      fixture.claim();
+      await fixture.clock.advance(1_000);
+      expect(fixture.pools.get("default")?.status?.history).toEqual([{ date: "2999-01-01", used: 1 }]);
     }));
 
   it("comes to rest when nothing changes", () =>

@@ -26,10 +26,12 @@ export function poolView(pool: Pool, { caches, rates, claims }: Catalog): PoolVi
   const { settings, name } = pool;
   const problem = caches.problemOf(name);
   const counted = rates.of(name);
+  const object = caches.pools.get(name);
+  const { history } = object?.status ?? {};
   return {
     name,
     ranges: settings.segments.spans.map((range) => rangeView(pool, range, { claims, hosts: caches.index.hosts })),
-    exclusions: (caches.pools.get(name)?.spec?.exclusions ?? []).map(describeEnds),
+    exclusions: (object?.spec?.exclusions ?? []).map(describeEnds),
     serves: describeServed(name, settings.namespaceSelector),
     conflictPolicy: settings.conflictPolicy,
     conflictScope: settings.conflictScope ?? "Cluster",
@@ -39,6 +41,7 @@ export function poolView(pool: Pool, { caches, rates, claims }: Catalog): PoolVi
     hostAddressPolicy: settings.hostAddressPolicy ?? DEFAULT_HOST_ADDRESS_POLICY,
     rate: rateOf(counted),
     daysToFull: daysToFull(pool.counts.free, counted),
+    ...(history && { history }),
     ...(problem === undefined ? {} : { problem }),
   };
 }

@@ -7,7 +7,13 @@
 
 import * as z from "zod";
 import { CLAIM_ORIGINS, claimOwnerSchema, OWNER_KINDS, SHOWN_PHASES } from "../../../api/mac-claim.ts";
-import { CONFLICT_POLICIES, CONFLICT_SCOPES, EXPLICIT_POLICIES, HOST_ADDRESS_POLICIES } from "../../../api/mac-pool.ts";
+import {
+  CONFLICT_POLICIES,
+  CONFLICT_SCOPES,
+  dayUsageSchema,
+  EXPLICIT_POLICIES,
+  HOST_ADDRESS_POLICIES,
+} from "../../../api/mac-pool.ts";
 import { keptBackView, placeView, stationsOfRangeSchema, stationViewSchema } from "./place-view.ts";
 
 export * from "./consistency-views.ts";
@@ -126,6 +132,7 @@ export const poolViewSchema = z
     hostAddressPolicy: z.enum(HOST_ADDRESS_POLICIES).exactOptional().describe("Of the MACPool's spec."),
     rate: rateViewSchema,
     daysToFull: daysToFullViewSchema,
+    history: z.array(dayUsageSchema).exactOptional().describe("Of the MACPool's status: addresses in use, day by day."),
     problem: z.string().exactOptional().describe("What is wrong with its spec."),
   })
   .meta({ id: "Pool" });
