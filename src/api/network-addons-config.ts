@@ -61,6 +61,9 @@ export const NAME_SERVER_TEXT = "nameServerIP has to be an IP address";
 const MAX_SHORT_TEXT = 64;
 const MAX_TEXT = 253;
 
+/** Of a setting that is taken from the applied configuration where the spec has none. */
+const STAYS = "Once set, it stays until you name another value or remove the component.";
+
 const empty = (description: string) => z.object({}).exactOptional().describe(description);
 const shortText = (description: string) => z.string().max(MAX_SHORT_TEXT).exactOptional().describe(description);
 const text = (description: string) => z.string().max(MAX_TEXT).exactOptional().describe(description);
@@ -95,7 +98,8 @@ export const networkAddonsConfigSpecSchema = z
     multusDynamicNetworks: z
       .object({
         hostCRISocketPath: text(
-          "Absolute path of the container runtime's socket on the nodes. Default: the socket that most nodes have.",
+          "Absolute path of the container runtime's socket on the nodes. Default: the socket that most nodes have. " +
+            STAYS,
         ),
       })
       .exactOptional()
@@ -118,7 +122,7 @@ export const networkAddonsConfigSpecSchema = z
     macvtap: z
       .object({
         devicePluginConfig: text(
-          "ConfigMap with the device plugin's configuration. Default: macvtap-deviceplugin-config.",
+          `ConfigMap with the device plugin's configuration. Default: macvtap-deviceplugin-config. ${STAYS}`,
         ),
       })
       .exactOptional()
@@ -157,7 +161,8 @@ export const networkAddonsConfigSpecSchema = z
         }),
       }),
     selfSignConfiguration: selfSignConfiguration.exactOptional().meta({
-      description: "Lifetimes of the webhooks' own certificates: all four or none.",
+      description:
+        "Lifetimes of the webhooks' own certificates: all four or none. Once set, they stay until you name others.",
       ...celRules(...durationRules(SELF_SIGN_FIELDS, SELF_SIGN_ORDER, SELF_SIGN_PREFIX)),
     }),
     placementConfiguration: placementConfigurationSchema.exactOptional(),
