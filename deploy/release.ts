@@ -34,7 +34,7 @@ async function main(): Promise<void> {
   const image = load ? loadedImage(values.image) : pulledImage(values.image);
   if (!/^https:\/\/[^/]/.test(download))
     throw new ImageError(`--download ${download} is not a URL: write https://HOST/PATH`);
-  const written = await writeRelease(FOLDER, image, { mirror, replaces, download });
+  const written = await writeRelease(FOLDER, image, { mirror, replaces: replacedVersion(replaces), download });
   for (const file of written) console.log(path.relative(process.cwd(), file));
 }
 
@@ -50,6 +50,12 @@ export function loadedImage(image = DEFAULT_IMAGE): string {
   const { tag, digest } = parseReference(image);
   if (tag !== undefined && digest === undefined) return image;
   throw new ImageError(`${image} is no name for --load: give REGISTRY/NAME:TAG`);
+}
+
+/** Of `--replaces`. Throws ImageError for what no ClusterServiceVersion of the product can be called. */
+export function replacedVersion(version: string | undefined): string | undefined {
+  if (version === undefined || /^\d+\.\d+\.\d+(-[0-9A-Za-z.-]+)?$/.test(version)) return version;
+  throw new ImageError(`--replaces ${version} is no version: give MAJOR.MINOR.PATCH, such as 0.9.1`);
 }
 
 /** Writes `folder` in place of an older release, whole; resolves with its files. */

@@ -4,7 +4,7 @@ import { dirname, join, relative } from "node:path";
 import { describe, expect, it } from "vitest";
 import { parseAllDocuments } from "yaml";
 import { filesInGit, releaseFiles } from "../../deploy/generated-files.ts";
-import { loadedImage, pulledImage, writeRelease } from "../../deploy/release.ts";
+import { loadedImage, pulledImage, replacedVersion, writeRelease } from "../../deploy/release.ts";
 import { DEFAULT_IMAGE, IMAGE_REPOSITORY } from "../../src/api/image.ts";
 import { PUBLISHED_IMAGES } from "../../src/operator/config/component-images.ts";
 import { releaseText } from "./support/release-text.ts";
@@ -78,6 +78,13 @@ describe("a release", () => {
     expect(() => pulledImage(undefined)).toThrow("--image is missing");
     for (const wrong of [digest, "localhost/own", "own:dev"])
       expect(() => loadedImage(wrong)).toThrow("REGISTRY/NAME:TAG");
+  });
+
+  it("replaces a version, and nothing that is none", () => {
+    for (const version of [undefined, "0.9.1", "1.0.0-rc.1"]) expect(replacedVersion(version)).toBe(version);
+    for (const wrong of ["", "foo", "v0.9.1", "0.9.1 ", "cluster-network-addons-operator.0.9.1"]) {
+      expect(() => replacedVersion(wrong)).toThrow(`--replaces ${wrong} is no version`);
+    }
   });
 
   it("has a mirror before the names of other projects' images, in every package", () => {
