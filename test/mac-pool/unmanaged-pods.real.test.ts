@@ -10,7 +10,8 @@ import { PoolFixture } from "./pool-fixture.ts";
 import { WarpedClock } from "./warped-clock.ts";
 
 const QUARANTINE_S = 300;
-const macAt = (number: number): string => `02:5d:1c:00:00:${number.toString(16).padStart(2, "0")}`;
+const hex = (byte: number): string => byte.toString(16).padStart(2, "0");
+const macAt = (number: number): string => `02:5d:1c:00:00:${hex(number)}`;
 /** Of a pool of eight addresses; this one is in none. */
 const ELSEWHERE = "02:5d:1c:00:ff:ff";
 const VM_PATH = "/apis/kubevirt.io/v1/namespaces/victim/virtualmachines";
@@ -104,6 +105,19 @@ describe("pods that the pool does not manage", () => {
     const claims = await fixture.claims();
     expect(claims.flatMap(({ status }) => status?.owners ?? []).filter(({ kind }) => kind === "Pod")).toEqual([]);
     for (const name of ["last", ...[...left.keys()].map((number) => `free-${number}`)]) await remove(name);
+  });
+
+  it("stop no VM by listing thousands of addresses, however many of them list the same", async () => {
+    const macs = Array.from({ length: 3_500 }, (_, index) => `02:aa:00:00:${hex(index >> 8)}:${hex(index & 255)}`);
+    const status = JSON.stringify(macs.map((mac) => ({ name: "n", mac })));
+    for (const name of ["hog", "hog-too", "hog-again"]) {
+      await ask(name, macs);
+      const patch = { type: "merge", body: { metadata: { annotations: { [NETWORKS_ANNOTATION]: status } } } } as const;
+      await fixture.admin.patch(KINDS.pods, { name, namespace: "stranger" }, patch);
+    }
+    const { mac } = await create(vm("beside-hogs"));
+    await owned(mac, "VirtualMachine victim/beside-hogs");
+    await remove("beside-hogs");
   });
 
   it("lose their claim when their namespace opts out, and share an address when it opts in again", async () => {

@@ -1,4 +1,3 @@
-import { networkOf } from "../../api/claim-network.ts";
 import { type Mac, parseMac } from "../../api/mac.ts";
 import { isNamesake } from "../../api/mac-claim.ts";
 import { WAIT_AS_RECEIVER } from "../../api/mac-pool-scope.ts";
@@ -8,7 +7,7 @@ import { listAt, textAt } from "../../kube/json-path.ts";
 import { MAX_INTERFACES } from "../claims/limits.ts";
 import type { ObjectReference, ObservedOwner } from "../claims/owner.ts";
 import { guestInterfaces, INSTANCE_SPEC, VM_TEMPLATE_SPEC } from "./guest-interfaces.ts";
-import { isFinished, podNetworks } from "./pod-networks.ts";
+import { askedMacs, isFinished } from "./pod-networks.ts";
 
 /**
  * Which addresses an object has, and for whom. The VMI of a VM and its launcher pods hold addresses for the VM: a changed
@@ -62,22 +61,16 @@ export type FindInstance = (owner: {
 
 /**
  * What a pod asks multus for, unless it has ended. Whatever is written past the webhook, it owns no more than an object may
- * have; the rest is only kept from others.
+ * have; as many again are the pool's last choice, and the rest is not read.
  */
 export function podMacs(pod: KubeObject, findInstance: FindInstance = () => undefined): ListedMac[] {
   if (isFinished(pod)) return [];
-  const networks = podNetworks(pod);
-  if (!("elements" in networks)) return [];
   const refs = isLauncher(pod) ? launcherOwners(pod, findInstance) : [referenceOf("Pod", pod)];
   const weightOf = (index: number): Weight => (index < MAX_INTERFACES ? COUNTS : DELAYS_ONLY);
-  const asked = networks.elements.flatMap((element) =>
-    [element.mac, ...element.otherMacs].flatMap((mac) => (mac === "" ? [] : [{ element, mac }])),
-  );
-  return asked.flatMap(({ element, mac }, index) =>
-    refs.flatMap((ref) =>
-      listed(mac, ref, element.interface, networkOf(element), isLauncher(pod) ? LAUNCHER_SAYS : weightOf(index)),
-    ),
-  );
+  return askedMacs(pod).flatMap(({ mac, interface: name, network }, index) => {
+    const weight = isLauncher(pod) ? LAUNCHER_SAYS : weightOf(index);
+    return refs.map((ref) => ({ mac, owner: { ...ref, interface: name, network, ...weight } }));
+  });
 }
 
 /** The label alone makes no launcher: it is on any pod that somebody writes it on. */

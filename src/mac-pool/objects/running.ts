@@ -4,10 +4,9 @@ import { type Seat, seatOf } from "../../api/seen-elsewhere.ts";
 import type { KubeObject } from "../../kube/client/resource.ts";
 import { at, listAt, textAt } from "../../kube/json-path.ts";
 import type { RunningObject } from "../claims/collision.ts";
-import { MAX_INTERFACES } from "../claims/limits.ts";
 import { guestInterfaces, INSTANCE_SPEC } from "./guest-interfaces.ts";
 import { isLauncher } from "./listed-macs.ts";
-import { isFinished, podNetworks } from "./pod-networks.ts";
+import { askedMacs, isFinished, MAX_POD_MACS, podNetworks, readOnce } from "./pod-networks.ts";
 
 /** What is on the network now, in whose name: collision detection compares the addresses. */
 
@@ -26,9 +25,7 @@ export function macsOfRunningInstance(vmi: KubeObject): string[] {
 /** Addresses that a pod asks for and those that multus has given it. A launcher has its VMI's, and does not count. */
 export function macsOfRunningPod(pod: KubeObject): string[] {
   if (isLauncher(pod) || isFinished(pod)) return [];
-  const networks = podNetworks(pod);
-  const asked = "elements" in networks ? networks.elements.flatMap(({ mac, otherMacs }) => [mac, ...otherMacs]) : [];
-  return canonical([...asked, ...reported(pod).map((entry) => textAt(entry, "mac"))]);
+  return [...new Set([...askedMacs(pod), ...attachmentsOfPod(pod)].map(({ mac }) => formatMac(mac)))];
 }
 
 /** An attachment as multus reports it. */
@@ -43,15 +40,18 @@ interface ReportedAttachment {
  * whatever the pod asks for by now. A launcher has its VMI's. Anybody who may write the pod writes this text too.
  */
 export function attachmentsOfPod(pod: KubeObject): readonly ReportedAttachment[] {
-  if (isLauncher(pod) || isFinished(pod)) return [];
-  return reported(pod)
-    .slice(0, MAX_REPORTED)
+  return isLauncher(pod) || isFinished(pod) ? [] : attachmentsReported(pod);
+}
+
+const attachmentsReported = readOnce(networkStatusOf, (pod): readonly ReportedAttachment[] =>
+  reported(pod)
+    .slice(0, MAX_POD_MACS)
     .flatMap((entry) => {
       const mac = parseMac(textAt(entry, "mac"));
       const network = `multus ${textAt(entry, "name")}`;
       return mac === undefined ? [] : [{ mac, interface: textAt(entry, "interface"), network }];
-    });
-}
+    }),
+);
 
 export function attachedMacsOfPod(pod: KubeObject): readonly Mac[] {
   return attachmentsOfPod(pod).map(({ mac }) => mac);
@@ -95,9 +95,6 @@ function identity({ metadata: { namespace = "", name = "", uid = "" } }: KubeObj
   return { namespace, name, uid };
 }
 
-/** As many as a pod may ask for, beside those that it asked for before and that multus has not taken back. */
-const MAX_REPORTED = 2 * MAX_INTERFACES;
-
 /** What KubeVirt calls an interface that can be unplugged while its VM runs. */
 const PLUGGABLE = /^pod[0-9a-f]{11}$/;
 
@@ -114,11 +111,12 @@ export function interfacesLeftBehind(pod: KubeObject): { readonly interface: str
     .filter((one) => PLUGGABLE.test(one.interface) && !asked.includes(one.interface));
 }
 
-export const networkStatusOf = (pod: unknown): string =>
-  textAt(pod, "metadata", "annotations", NETWORK_STATUS_ANNOTATION);
+export function networkStatusOf(pod: unknown): string {
+  return textAt(pod, "metadata", "annotations", NETWORK_STATUS_ANNOTATION);
+}
 
 /** What multus says of each attachment. The default network is the cluster's own plugin's. */
-function reported(pod: KubeObject): unknown[] {
+function reported(pod: unknown): unknown[] {
   const text = networkStatusOf(pod);
   if (text === "") return [];
   try {
