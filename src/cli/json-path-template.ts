@@ -1,29 +1,37 @@
-import { JSONPath } from "jsonpath-plus";
-
-/** `-o jsonpath=TEMPLATE`, as kubectl has it: https://kubernetes.io/docs/reference/kubectl/jsonpath. */
+/**
+ * `-o jsonpath=TEMPLATE`, as kubectl has it: https://kubernetes.io/docs/reference/kubectl/jsonpath. What kubectl takes and
+ * this does not is refused. Where kubectl ends with an error at an index that is not there, this finds nothing.
+ */
 
 export type JsonPathTemplate = (value: unknown) => string;
 
 type Part =
   | { readonly kind: "text"; readonly text: string }
-  | { readonly kind: "path"; readonly path: readonly string[] }
-  | { readonly kind: "range"; readonly path: readonly string[]; readonly parts: readonly Part[] };
+  | { readonly kind: "path"; readonly path: Path }
+  | { readonly kind: "range"; readonly path: Path; readonly parts: readonly Part[] };
 
+/** From some values to those that a path leads to from each. */
+type Path = (values: readonly unknown[]) => readonly unknown[];
+
+const QUOTES = /"(?:\\.|[^"\\])*"|'(?:\\.|[^'\\])*'/.source;
 /** Text, or an expression in braces: in it, braces count only outside quotes. */
-const TEMPLATE = /([^{]+)|\{((?:"(?:\\.|[^"\\])*"|'(?:\\.|[^'\\])*'|[^}"'])*)\}/gy;
+const TEMPLATE = new RegExp(`([^{]+)|\\{((?:${QUOTES}|[^}"'])*)\\}`, "gy");
 const QUOTED = /^(?:"((?:\\.|[^"\\])*)"|'((?:\\.|[^'\\])*)')$/;
-/** `..`, `.name`, `.*`, `[...]` */
-const SEGMENT =
-  /(\.\.)|(?:\.|(?<=\.\.))(\*)|(?:\.|(?<=\.\.))((?:\\.|[\w/-])+)|\[((?:"(?:\\.|[^"\\])*"|'(?:\\.|[^'\\])*'|[^\]"'])*)\]|\.(?=\[)/gy;
-/** `*`, `0`, `0,2`, `1:3`, `'a','b'` */
-const ELEMENTS = /^(?:\*|-?\d*:-?\d*(?::\d+)?|[\w'"./\s-]+(?:,[\w'"./\s-]+)*)$/;
-const OPERAND = /(?:@[\w.[\]/-]*|"[^"]*"|'[^']*'|-?\d+(?:\.\d+)?|true|false)/.source;
-const FILTER = new RegExp(`^\\?\\(\\s*${OPERAND}(?:\\s*(?:[=!<>]=|[<>])\\s*${OPERAND})?\\s*\\)$`);
+/** `..`, `.*`, `.name` and `name` after `..`, `[?(...)]` and `[...]` */
+const SEGMENT = new RegExp(
+  String.raw`(\.\.)|\.(\*)|(?:\.|(?<=\.\.))((?:\\.|[\w/-])+)|\.?\[(\?\((?:${QUOTES}|[^"'])*?\)|(?:${QUOTES}|[^\]"'])*)\]`,
+  "gy",
+);
+const INDEX = /^-?\d+$/;
+const SLICE = /^(-?\d*):(-?\d*)(?::([1-9]\d*))?$/;
+const NAME = /^'((?:\\.|[^'\\])*)'$/;
+const OPERAND = /@[\w.[\]'\\/-]*|"[^"]*"|'[^']*'|-?\d+(?:\.\d+)?|true|false/.source;
+const FILTER = new RegExp(`^\\?\\(\\s*(${OPERAND})(?:\\s*([=!<>]=|[<>])\\s*(${OPERAND}))?\\s*\\)$`);
 const ESCAPES: Readonly<Record<string, string>> = { n: "\n", t: "\t", r: "\r" };
 
 /** Throws an error whose message is a sentence for the user, for what is no template. */
 export function parseJsonPathTemplate(template: string): JsonPathTemplate {
-  const open: { readonly path: readonly string[]; readonly parts: Part[] }[] = [{ path: [], parts: [] }];
+  const open: { readonly path: Path; readonly parts: Part[] }[] = [{ path: (values) => values, parts: [] }];
   const add = (part: Part): unknown => open.at(-1)?.parts.push(part);
   for (const [, text, expression] of matches(template, TEMPLATE, template)) {
     const inside = expression?.trim() ?? "";
@@ -40,13 +48,14 @@ export function parseJsonPathTemplate(template: string): JsonPathTemplate {
   }
   if (open.length > 1) throw noTemplate(template, "{range} has no {end}");
   const [{ parts } = { parts: [] }] = open;
-  return (value) => printed(parts, value);
+  /** Of what `-o json` prints: fields without a value are not there. */
+  return (value) => printed(parts, JSON.parse(JSON.stringify(value)));
 }
 
 function printed(parts: readonly Part[], value: unknown): string {
   const texts = parts.map((part) => {
     if (part.kind === "text") return part.text;
-    const found = valuesAt(part.path, value);
+    const found = part.path([value]);
     if (part.kind === "path") return found.map(textOf).join(" ");
     return found.map((each) => printed(part.parts, each)).join("");
   });
@@ -55,33 +64,84 @@ function printed(parts: readonly Part[], value: unknown): string {
 
 const textOf = (value: unknown): string => (typeof value === "string" ? value : JSON.stringify(value));
 
-function valuesAt(path: readonly string[], value: unknown): readonly unknown[] {
-  if (path.length === 0) return [value];
-  if (typeof value !== "object" || value === null) return [];
-  return JSONPath({ path: ["$", ...path], json: value, wrap: true, ignoreEvalErrors: true });
-}
-
-/** A path of kubectl in the library's segments. */
-function pathOf(expression: string, template: string): string[] {
-  const path = expression.replace(/^[$@]/, "");
-  return matches(path, SEGMENT, template).flatMap(([, descent, all, name, subscript]) => {
-    if (name !== undefined) return [literal(name)];
-    if (subscript !== undefined) return [subscripted(subscript.trim(), template)];
-    return descent ?? all ?? [];
+function pathOf(expression: string, template: string): Path {
+  const segments = matches(expression.replace(/^[$@]/, ""), SEGMENT, template);
+  const steps = segments.map(([, descent, all, name, subscript]) => {
+    if (name !== undefined) return each((value) => fieldOf(value, unescaped(name)));
+    if (subscript !== undefined) return subscripted(subscript.trim(), template);
+    return each(descent === undefined || all !== undefined ? childrenOf : withDescendants);
   });
+  return (values) => steps.reduce((found, step) => step(found), values);
 }
 
 /** What stands between brackets. */
-function subscripted(text: string, template: string): string {
-  if (QUOTED.test(text)) return literal(text.slice(1, -1));
-  if (/^-\d+$/.test(text)) return `${text}:${text === "-1" ? "" : Number(text) + 1}`;
-  if (FILTER.test(text)) return text;
-  if (ELEMENTS.test(text)) return text.replaceAll(/["'\s]/g, "");
+function subscripted(text: string, template: string): Path {
+  const [, left, operator, right] = FILTER.exec(text) ?? [];
+  if (left !== undefined) return filtered(operandOf(left, template), operator, operandOf(right ?? "true", template));
+  const elements = text.split(/,\s*(?=(?:[^']|'[^']*')*$)/).map((element) => elementOf(element, template));
+  return (values) => elements.flatMap((element) => element(values));
+}
+
+function elementOf(text: string, template: string): Path {
+  if (text === "*") return each(childrenOf);
+  if (INDEX.test(text)) return each((value) => elementAt(value, Number(text)));
+  const [slice, start, end, step = 1] = SLICE.exec(text) ?? [];
+  if (slice !== undefined) {
+    const to = end === "" ? undefined : Number(end);
+    return each((value) =>
+      Array.isArray(value) ? value.slice(Number(start), to).filter((_, index) => index % Number(step) === 0) : [],
+    );
+  }
+  const [, name] = NAME.exec(text) ?? [];
+  if (name !== undefined) return pathOf(`.${name}`, template);
   throw noTemplate(template, `[${text}] is none of *, 0, -1, 1:3, 'name', 'a','b' and ?(@.name=="value")`);
 }
 
-/** The back-tick says to the library that the name means nothing else. */
-const literal = (name: string): string => `\`${name.replaceAll(/\\(.)/g, "$1")}`;
+/** Without an operator: what has the left side at all. */
+function filtered(left: Path, operator: string | undefined, right: Path): Path {
+  const keeps = (value: unknown): boolean => {
+    const found = left([value]);
+    if (operator === undefined) return found.length > 0;
+    const compared = right([value]);
+    return found.length === 1 && compared.length === 1 && holds(found[0], operator, compared[0]);
+  };
+  return each((value) => (Array.isArray(value) ? value.filter(keeps) : []));
+}
+
+function operandOf(text: string, template: string): Path {
+  if (text.startsWith("@")) return pathOf(text, template);
+  const [, ...quoted] = QUOTED.exec(text) ?? [];
+  const constant: unknown = quoted.length > 0 ? (quoted[0] ?? quoted[1]) : JSON.parse(text);
+  return () => [constant];
+}
+
+function holds(left: unknown, operator: string, right: unknown): boolean {
+  if (operator === "==") return left === right;
+  if (operator === "!=") return left !== right;
+  const areNumbers = typeof left === "number" && typeof right === "number";
+  if (!areNumbers && !(typeof left === "string" && typeof right === "string")) return false;
+  if (left === right) return operator.endsWith("=");
+  return operator.startsWith("<") ? left < right : left > right;
+}
+
+const each =
+  (found: (value: unknown) => readonly unknown[]): Path =>
+  (values) =>
+    values.flatMap(found);
+
+const fieldOf = (value: unknown, name: string): unknown[] =>
+  isObject(value) && !Array.isArray(value) && Object.hasOwn(value, name) ? [value[name]] : [];
+
+function elementAt(value: unknown, index: number): unknown[] {
+  const element = Array.isArray(value) ? value.at(index) : undefined;
+  return element === undefined ? [] : [element];
+}
+
+const childrenOf = (value: unknown): unknown[] => (isObject(value) ? Object.values(value) : []);
+
+const withDescendants = (value: unknown): unknown[] => [value, ...childrenOf(value).flatMap(withDescendants)];
+
+const isObject = (value: unknown): value is Record<string, unknown> => typeof value === "object" && value !== null;
 
 const unescaped = (text: string): string => text.replaceAll(/\\(.)/g, (_, each: string) => ESCAPES[each] ?? each);
 
