@@ -46,7 +46,6 @@ const TEMPLATES = [
   '{.spec.nics[?(@.mac!="x")].name} {.spec.nics[?(@.name>"a")].name} {.spec.nics[?(@.name<="b")].name}',
   "{.spec.nics[?(@.trunk)].name} {.spec.nics[?(@.trunk==true)].name} {.spec.nics[?(@.trunk==false)].name}",
   '{.spec.nics[?(@.vlans[0]==1)].name} {.spec.nics[?(@.name=="a")].vlans[?(@>1)]} {.spec.nics[?("b"==@.name)].mac}',
-  "{..name}",
   "{.spec.nothing.here}",
   '{range .spec.nics[*]}{.name}{"\\t"}{.network.name}{"\\n"}{end}',
   "{range .spec.nics[*]}{range .vlans[*]}{@},{end}|{end}",

@@ -3,6 +3,7 @@ import { NETWORK_STATUS_ANNOTATION, NETWORKS_ANNOTATION, POD_WEBHOOK } from "../
 import { type KubeObject, RESOURCES } from "../../src/kube/client/resource.ts";
 import { MAX_INTERFACES } from "../../src/mac-pool/claims/limits.ts";
 import { KINDS } from "../../src/mac-pool/objects/kinds.ts";
+import { MAX_POD_MACS } from "../../src/mac-pool/objects/pod-networks.ts";
 import { readRequestCounts } from "../bench/request-counts.ts";
 import { eventually } from "../support/eventually.ts";
 import { machine, macsOf } from "./machines.ts";
@@ -132,15 +133,16 @@ describe("a running pod whose networks are changed, on a real API server", { tim
     expect(networksOf(await ask("greedy", [first]))).toEqual([first]);
   });
 
-  it("owns no more than an object may have, whatever is written past the webhook, and what it lists is nobody else's", async () => {
+  it("owns no more than an object may have, whatever is written past the webhook, and the first of what it lists are nobody else's", async () => {
     await create("past");
     await annotate("past", { [NETWORKS_ANNOTATION]: victims(ASKED) }, "status");
     await eventually("the addresses are claimed", async () => (await ownedBy("past")).length >= MAX_INTERFACES);
     const nics = Array.from({ length: MAX_INTERFACES }, (_, index) => ({ name: `n${index}` }));
     const vm = await fixture.admin.create(KINDS.virtualMachines, machine("honest", "victim", nics));
     const listed = new Set(victims(ASKED).map(({ mac }) => mac));
+    const read = new Set([...listed].slice(0, MAX_POD_MACS));
     const given = macsOf(vm);
-    expect(given.filter((mac) => mac === undefined || listed.has(mac))).toEqual([]);
+    expect(given.filter((mac) => mac === undefined || read.has(mac))).toEqual([]);
     expect(new Set(given).size).toBe(MAX_INTERFACES);
     const ofVictim = (await ownedBy("past")).filter((mac) => listed.has(mac));
     expect(ofVictim).toHaveLength(MAX_INTERFACES);
