@@ -36,6 +36,7 @@ import {
   type KnownClaim,
   type KnownConsistency,
   type KnownHistory,
+  type KnownInterface,
   type ListedClaim,
   type MapSection,
   NeedsService,
@@ -120,25 +121,40 @@ export class ObjectBackend implements PoolBackend {
   }
 
   async owner(ref: OwnerRef): Promise<KnownHistory | undefined> {
-    const isRef = (owner: ClaimOwner): boolean => isNamesake(owner, ref);
-    const [claims, exists] = await Promise.all([this.#objects.claims(), this.#objects.exists(ref)]);
-    const held = claims.flatMap((claim) => ownersOf(claim).flatMap((owner) => (isRef(owner) ? { claim, owner } : [])));
+    const [claims, exists, holder] = await Promise.all([
+      this.#objects.claims(),
+      this.#objects.exists(ref),
+      this.#objects.holder(ref),
+    ]);
+    const heldBy = (who: OwnerRef) =>
+      claims.flatMap((claim) => ownersOf(claim).flatMap((owner) => (isNamesake(owner, who) ? { claim, owner } : [])));
+    const held = heldBy(ref);
     if (held.length === 0 && exists !== true) return undefined;
     const [place, hosts] = await Promise.all([this.#objects.place(ref), this.#objects.hosts()]);
+    const interfaceOf = ({
+      claim,
+      owner,
+    }: {
+      readonly claim: MACClaim;
+      readonly owner: ClaimOwner;
+    }): KnownInterface => ({
+      interface: owner.interface,
+      mac: claim.spec.mac,
+      claim: claim.metadata.name ?? "",
+      phase: phaseOf(claim),
+      origin: originFor(claim, owner),
+      ...(owner.network === undefined ? {} : { network: owner.network }),
+      since: owner.since,
+      ...hostAddressAt(parseMac(claim.spec.mac), hosts),
+    });
+    const ofHolder = (holder ? heldBy(holder) : []).map(interfaceOf);
+    const named = holder && { kind: holder.kind, name: holder.name };
     return plain({
       ...ref,
       exists,
       ...placeView(place),
-      interfaces: held.map(({ claim, owner }) => ({
-        interface: owner.interface,
-        mac: claim.spec.mac,
-        claim: claim.metadata.name ?? "",
-        phase: phaseOf(claim),
-        origin: originFor(claim, owner),
-        ...(owner.network === undefined ? {} : { network: owner.network }),
-        since: owner.since,
-        ...hostAddressAt(parseMac(claim.spec.mac), hosts),
-      })),
+      ...(holder === null ? { holder } : {}),
+      interfaces: [...held.map(interfaceOf), ...ofHolder.map((one) => (named ? { ...one, holder: named } : one))],
       history: held.map(({ claim, owner }) => allocation(claim, owner)).sort((a, b) => (a.at < b.at ? 1 : -1)),
       partial: [],
     });

@@ -85,6 +85,8 @@ export interface KnownOwner extends Omit<OwnerView, "node"> {
 export interface KnownHistory extends Omit<OwnerHistoryView, "exists" | "node" | "interfaces"> {
   readonly exists: boolean | null;
   readonly node?: string | null;
+  /** Null where the user may not see whether a VM or VMI has its addresses in its place. */
+  readonly holder?: null;
   readonly interfaces: readonly KnownInterface[];
 }
 

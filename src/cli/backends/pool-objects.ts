@@ -11,6 +11,7 @@ import { ConnectionError, isForbidden, isGone, isNotFound } from "../../kube/cli
 import type { Pod } from "../../kube/client/built-in-kinds.ts";
 import type { KubeClient } from "../../kube/client/client.ts";
 import { type KubeObject, RESOURCES, type Resource } from "../../kube/client/resource.ts";
+import { instanceOf, isLauncher, machineOf } from "../../mac-pool/objects/listed-macs.ts";
 import type { OwnerRef } from "./pool-backend.ts";
 
 const CLAIMS: Resource<MACClaim> = MAC_CLAIMS;
@@ -139,6 +140,30 @@ export class PoolObjects {
   async exists({ kind, namespace, name }: OwnerRef): Promise<boolean | null> {
     const object = await readable(this.#client.get(OWNERS[kind], { name, namespace }, this.#options));
     return object === null ? null : object !== undefined;
+  }
+
+  /**
+   * Whose addresses a VMI or a launcher pod has: those of its VM, or of its VMI where no VM made that. Believed only where that
+   * object has the UID that is named. Undefined where they are its own, null where the user may not see it.
+   */
+  async holder({ kind, namespace, name }: OwnerRef): Promise<OwnerRef | null | undefined> {
+    if (kind === "VirtualMachine") return undefined;
+    const pod = kind === "Pod" ? await this.#get(RESOURCES.pods, namespace, name) : undefined;
+    const owner = pod && isLauncher(pod) ? instanceOf(pod) : undefined;
+    if (kind === "Pod" && owner === undefined) return pod === null ? null : undefined;
+    const instance = await this.#get(INSTANCES, namespace, owner?.name ?? name);
+    if (!instance || (owner !== undefined && instance.metadata.uid !== owner.uid)) return instance && undefined;
+    const machine = machineOf(instance);
+    if (machine === undefined) {
+      return owner && { kind: "VirtualMachineInstance", namespace, name: owner.name };
+    }
+    const found = await this.#get(VIRTUAL_MACHINES, namespace, machine.name);
+    if (found === null) return null;
+    return found?.metadata.uid === machine.uid ? { kind: "VirtualMachine", namespace, name: machine.name } : undefined;
+  }
+
+  #get<T extends KubeObject>(resource: Resource<T>, namespace: string, name: string): Promise<T | null | undefined> {
+    return readable(this.#client.get(resource, { name, namespace }, this.#options));
   }
 
   /** The claims, and then their changes. Another `list` follows when the watch ends. */

@@ -79,7 +79,7 @@ async function findByText(wanted: string, input: CommandInput): Promise<CommandR
   };
 }
 
-/** Addresses of an object that has no claim of them. Undefined where there are none, and for programs, which read claims. */
+/** Addresses of an object that has no claim of its own for them. Undefined where there are none, and for programs, which read claims. */
 async function findTaken(meant: NamedOwner, input: CommandInput): Promise<CommandResult | undefined> {
   const namespace = meant.namespace ?? input.onlyNamespace ?? "";
   const { output } = input.line.options;
@@ -87,11 +87,12 @@ async function findTaken(meant: NamedOwner, input: CommandInput): Promise<Comman
   if (!isForPeople || !isNamespaceName(namespace) || !isObjectName(meant.name)) return undefined;
   for (const owner of ownersNamed(meant, namespace)) {
     const { interfaces = [] } = (await input.ask((backend) => backend.owner(owner))) ?? {};
-    const taken = interfaces.filter(({ claim }) => claim === undefined);
+    const taken = interfaces.filter(({ claim, holder }) => claim === undefined || holder !== undefined);
     if (taken.length === 0) continue;
-    const texts = taken.map(async ({ mac }) => {
+    const texts = taken.map(async ({ mac, holder }) => {
       const { stdout } = await findByMac(parseMac(mac) as Mac, input);
-      return wrapped(input.terminal, `${describeOwner(owner)} has ${mac}, and no claim of it.`, 0) + stdout;
+      const whose = holder === undefined ? "and no claim of it" : `of ${describeOwner({ ...holder, namespace })}`;
+      return wrapped(input.terminal, `${describeOwner(owner)} has ${mac}, ${whose}.`, 0) + stdout;
     });
     return { stdout: (await Promise.all(texts)).join("\n"), exitCode: 0 };
   }

@@ -116,8 +116,12 @@ function accepted(facts: WayFacts, { name, mac, holders, ...nic }: WayInterface)
     return unknown("accepted", "no address from a pool", askNamespaces(owner.namespace));
   }
   const later = refusal === undefined ? "" : "; its last change or start was refused";
-  const held = history.value?.interfaces.find((one) => one.interface === name && one.mac === mac);
+  const held = heldInterface(history.value, name, mac);
   if (held?.claim === undefined && holders !== undefined) {
+    if (history.value?.holder === null) {
+      const text = `${mac}, which the pool gave to ${holders}. Whether this belongs to it is not visible to you`;
+      return unknown("accepted", `${text}: needs get on virtualmachines and virtualmachineinstances${later}`);
+    }
     const remedy = "Leave the address out to get a free one, or take it from its owner first.";
     return wrong("accepted", `it takes ${mac}, which the pool gave to ${holders}${later}`, remedy);
   }
@@ -126,7 +130,14 @@ function accepted(facts: WayFacts, { name, mac, holders, ...nic }: WayInterface)
   }
   const isShared = history.value?.history.some((one) => one.what === "shared" && one.mac === mac);
   const shared = isShared ? `; another object has it too: kubectl macpool find ${mac}` : "";
-  return ok("accepted", `${mac}, ${[held.origin, held.phase].filter(Boolean).join(", ")}${shared}${later}`);
+  const ofHolder = held.holder && `of ${held.holder.kind} ${owner.namespace}/${held.holder.name}`;
+  const told = [held.origin, held.phase, ofHolder].filter(Boolean).join(", ");
+  return ok("accepted", `${mac}, ${told}${shared}${later}`);
+}
+
+/** A launcher has other names for the interfaces than the VM that holds its addresses. */
+function heldInterface(history: KnownHistory | undefined, name: string, mac: string) {
+  return history?.interfaces.find((one) => (one.interface === name || one.holder !== undefined) && one.mac === mac);
 }
 
 function askNamespaces(namespace: string): string {
@@ -226,8 +237,7 @@ function aloneInCluster(facts: WayFacts, mac: string, name: string): Step {
 
 /** The interfaces of nodes that have the address too, in words. The pool is right about those that its policy passes over. */
 function hostsWith({ history, reports }: WayFacts, mac: string, name: string) {
-  const interfaces = ("value" in history ? history.value?.interfaces : undefined) ?? [];
-  const held = interfaces.find((one) => one.interface === name && one.mac === mac);
+  const held = "value" in history ? heldInterface(history.value, name, mac) : undefined;
   if (held !== undefined && held.hostAddress !== null) return { value: held.hostAddress };
   if ("unknown" in reports) return reports;
   if (!reports.value?.length) return { unknown: "not known: no node reports its addresses" };

@@ -78,8 +78,8 @@ export function isLauncher(pod: KubeObject): boolean {
   return pod.metadata.labels?.[LAUNCHER_LABEL] === LAUNCHER && instanceOf(pod) !== undefined;
 }
 
-/** The VMI that a launcher belongs to. */
-const instanceOf = ({ metadata }: KubeObject): OwnerReference | undefined =>
+/** The VMI that a launcher belongs to, as far as the pod tells. */
+export const instanceOf = ({ metadata }: KubeObject): OwnerReference | undefined =>
   metadata.ownerReferences?.find(({ kind }) => kind === "VirtualMachineInstance");
 
 /**

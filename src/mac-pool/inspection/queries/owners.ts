@@ -1,9 +1,10 @@
-import { claimName, formatMac, type Mac, parseMac } from "../../../api/mac.ts";
+import { formatMac, type Mac, parseMac } from "../../../api/mac.ts";
 import { type ClaimOwner, isNamesake, type MACClaim, type OwnerKind, originFor } from "../../../api/mac-claim.ts";
 import type { KubeObject } from "../../../kube/client/resource.ts";
 import type { Clock } from "../../../kube/clock.ts";
 import { statusOf } from "../../claims/claim.ts";
-import { instanceMacs, machineMacs, podMacs } from "../../objects/listed-macs.ts";
+import type { Caches } from "../../cluster/caches.ts";
+import { instanceMacs, instanceOf, isLauncher, machineMacs, machineOf, podMacs } from "../../objects/listed-macs.ts";
 import type { DenialView, HistoryEntryView, OwnerHistoryView } from "../rest/views.ts";
 import type { Catalog, ClaimChange } from "./catalog.ts";
 import type { ClaimQueries } from "./claims.ts";
@@ -62,7 +63,7 @@ export async function ownerHistory(
     ...ref,
     exists: object !== undefined,
     ...claims.placeOf(ref),
-    interfaces: interfacesOf(kind, object, held, catalog).map((one) => ({
+    interfaces: interfacesOf(ref, object, held, catalog).map((one) => ({
       ...one,
       ...hostAddressIn(scope, index.hosts.at(parseMac(one.mac) as Mac)),
     })),
@@ -109,33 +110,76 @@ function heldBy(ref: OwnerRef, catalog: Catalog): Held[] {
 }
 
 function interfacesOf(
-  kind: OwnerKind,
+  { kind }: OwnerRef,
   object: KubeObject | undefined,
   held: readonly Held[],
-  { caches }: Catalog,
+  catalog: Catalog,
 ): Interface[] {
   const claimed = held.map(
     ({ claim, owner }): Interface => ({
       interface: owner.interface,
       mac: claim.spec.mac,
-      claim: claim.metadata.name ?? "",
-      phase: caches.phaseOf(claim),
-      origin: originFor(claim, owner),
+      ...claimOf({ claim, owner }, catalog),
       ...(owner.network === undefined ? {} : { network: owner.network }),
-      since: owner.since,
     }),
   );
-  const known = new Set(claimed.map(({ claim }) => claim));
-  const unclaimed = (object === undefined ? [] : LISTED[kind](object))
-    .filter(({ mac }) => !known.has(claimName(mac)))
-    .map(
-      ({ mac, owner }): Interface => ({
-        interface: owner.interface,
-        mac: formatMac(mac),
-        ...(owner.network === undefined ? {} : { network: owner.network }),
-      }),
-    );
-  return [...claimed, ...unclaimed].sort((one, other) => (one.interface < other.interface ? -1 : 1));
+  const known = new Set(claimed.map(({ mac }) => mac));
+  const holder = object && holderOf(kind, object, catalog.caches);
+  const claimOfHolder = (mac: Mac): Partial<Interface> => {
+    if (holder === undefined) return {};
+    const held = heldAt(mac, holder, catalog);
+    return held === undefined ? {} : { ...claimOf(held, catalog), holder: { kind: holder.kind, name: holder.name } };
+  };
+  const listed = (object === undefined ? [] : LISTED[kind](object)).map(
+    ({ mac, owner }): Interface => ({
+      interface: owner.interface,
+      mac: formatMac(mac),
+      ...claimOfHolder(mac),
+      ...(owner.network === undefined ? {} : { network: owner.network }),
+    }),
+  );
+  // A pod that calls itself a launcher lists an address for several owners.
+  const once = new Map(listed.map((one) => [`${one.interface} ${one.mac}`, one]));
+  const others = [...once.values()].filter(({ mac }) => !known.has(mac));
+  return [...claimed, ...others].sort((one, other) => (one.interface < other.interface ? -1 : 1));
+}
+
+function claimOf({ claim, owner }: Held, { caches }: Catalog): Omit<Interface, "interface" | "mac"> {
+  return {
+    claim: claim.metadata.name ?? "",
+    phase: caches.phaseOf(claim),
+    origin: originFor(claim, owner),
+    since: owner.since,
+  };
+}
+
+function heldAt(mac: Mac, holder: OwnerRef, catalog: Catalog): Held | undefined {
+  const claim = catalog.claims.get(mac);
+  const owner = claim && statusOf(claim).owners.findLast((one) => isNamesake(one, holder));
+  return owner && { claim, owner };
+}
+
+/**
+ * Whose addresses a VMI or a launcher pod has: those of its VM, or of its VMI where no VM made that. Whoever writes an object can
+ * name any owner in it, so it is believed only where that object exists with that UID.
+ */
+function holderOf(kind: OwnerKind, object: KubeObject, caches: Caches): OwnerRef | undefined {
+  if (kind === "VirtualMachine") return undefined;
+  const { namespace = "" } = object.metadata;
+  const instance = kind === "Pod" ? instanceBehind(object, caches) : object;
+  const machine = machineOf(instance);
+  if (machine !== undefined) {
+    const ref = { kind: "VirtualMachine", namespace, name: machine.name } as const;
+    return caches.has({ ...ref, uid: machine.uid }) ? ref : undefined;
+  }
+  if (kind !== "Pod" || instance === undefined) return undefined;
+  return { kind: "VirtualMachineInstance", namespace, name: instance.metadata.name ?? "" };
+}
+
+function instanceBehind(pod: KubeObject, { instances }: Caches): KubeObject | undefined {
+  const owner = isLauncher(pod) ? instanceOf(pod) : undefined;
+  const instance = owner && instances.get(`${pod.metadata.namespace}/${owner.name}`);
+  return instance?.metadata.uid === owner?.uid ? instance : undefined;
 }
 
 const LISTED = {

@@ -165,12 +165,13 @@ export const mapViewSchema = z
   .meta({ id: "Map" });
 export type MapView = z.infer<typeof mapViewSchema>;
 
+const namedObject = z.object({ kind: z.enum(OWNER_KINDS), name: z.string() });
+
 const historyEntryViewSchema = z.object({
   at: time,
   what: z.enum(["created", "allocated", "bound", "refused", "shared", "released"]),
   code: z.string().exactOptional().describe("Of a refusal, as of a denial."),
-  object: z
-    .object({ kind: z.enum(OWNER_KINDS), name: z.string() })
+  object: namedObject
     .exactOptional()
     .describe("What was refused, where it was not the object itself: its VMI, or a launcher pod."),
   mac: mac.exactOptional(),
@@ -195,6 +196,9 @@ export const ownerHistoryViewSchema = z
         origin: z.enum(CLAIM_ORIGINS).exactOptional(),
         network: z.string().exactOptional(),
         since: time.exactOptional(),
+        holder: namedObject
+          .exactOptional()
+          .describe("Whose claim it is, where that is the VM of this VMI, or the VM or VMI of this launcher pod."),
         hostAddress,
       }),
     ),
