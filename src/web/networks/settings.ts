@@ -22,6 +22,13 @@ export const VERDICTS: readonly {
 export const vlanText = (network: NetworkView): string =>
   network.bridge === undefined ? "" : vlansOf(network) || "none";
 
+/** `br1, VLAN 100`; empty where the network leads to no bridge, or nobody says. */
+export function segmentText({ bridge, ...vlans }: Pick<NetworkView, "bridge" | "vlan" | "trunk">): string {
+  if (bridge === undefined) return "";
+  const vlan = vlansOf(vlans);
+  return vlan === "" ? bridge : `${bridge}, VLAN ${vlan}`;
+}
+
 export function mtuText({ bridge, mtu }: NetworkView): string {
   if (bridge === undefined) return "";
   return `${mtu ?? "≤\u00a01500"}`;

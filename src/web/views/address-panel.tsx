@@ -1,6 +1,7 @@
 import { useLayoutEffect } from "preact/hooks";
 import type { ClaimView, OwnerHistoryView, OwnerView } from "../../mac-pool/inspection/rest/views.ts";
 import { goTo } from "../navigation.ts";
+import { segmentText } from "../networks/settings.ts";
 import { CopyButton } from "../parts/copy-button.tsx";
 import { HostNotice } from "../parts/host-notice.tsx";
 import { OwnerLink } from "../parts/owner-link.tsx";
@@ -142,6 +143,7 @@ function Owner({ owner }: { readonly owner: OwnerView }) {
   const { kind, namespace, name, interface: nic, network, node, pod, notRunningYet, since, origin } = owner;
   const path = name === undefined ? undefined : `owners/${[kind, namespace, name].map(encodeURIComponent).join("/")}`;
   const seen = useQuery<OwnerHistoryView>(path).value.value;
+  const segment = segmentText(owner);
   return (
     <section>
       <h3>
@@ -149,7 +151,8 @@ function Owner({ owner }: { readonly owner: OwnerView }) {
       </h3>
       <p>
         It {origin === "explicit" ? "asked for the address" : "got the address"} <Time at={since} /> for interface {nic}
-        {network !== undefined && ` on network ${network}`}.{" "}
+        {network !== undefined && ` on network ${network}`}
+        {segment !== "" && ` (${segment})`}.{" "}
         {node === undefined
           ? "It does not run."
           : `It ${notRunningYet ? "is starting" : "runs"} on node ${node} in pod ${pod}.`}

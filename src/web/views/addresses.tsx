@@ -1,8 +1,10 @@
 import { nadOf } from "../../api/claim-network.ts";
-import type { ClaimView } from "../../mac-pool/inspection/rest/views.ts";
+import { vlanText } from "../../api/network-text.ts";
+import type { ClaimView, OwnerView } from "../../mac-pool/inspection/rest/views.ts";
 import { useClaims } from "../claim-list.ts";
 import { askAll, type Parameters } from "../client.ts";
 import { goTo, route } from "../navigation.ts";
+import { segmentText } from "../networks/settings.ts";
 import { Empty } from "../parts/empty.tsx";
 import { ExportButtons } from "../parts/export-buttons.tsx";
 import { MacLink } from "../parts/mac-link.tsx";
@@ -30,7 +32,7 @@ const COLUMNS: readonly Column<ClaimView>[] = [
   { title: "Address", cell: ({ mac }) => <MacLink mac={mac} /> },
   { title: "Owner", cell: (claim) => <Owners claim={claim} /> },
   { title: "Interface", look: "wide", cell: ({ owners }) => owners[0]?.interface },
-  { title: "Network", look: "wide", cell: ({ owners }) => owners[0]?.network },
+  { title: "Network", look: "wide", cell: ({ owners }) => owners[0] !== undefined && <Network owner={owners[0]} /> },
   { title: "Node", look: "wide", cell: ({ owners }) => owners[0]?.node },
   { title: "Phase", cell: ({ phase }) => <PhaseTag phase={phase} /> },
   { title: "Origin", look: "wide", cell: ({ origin, inRange }) => (inRange ? origin : `${origin}, outside`) },
@@ -101,19 +103,29 @@ function Owners({ claim: { owners, elsewhere } }: { readonly claim: ClaimView })
   );
 }
 
+function Network({ owner }: { readonly owner: OwnerView }) {
+  const segment = segmentText(owner);
+  return (
+    <>
+      {owner.network}
+      {segment !== "" && <span class="quiet"> {segment}</span>}
+    </>
+  );
+}
+
 const EXPORTED = [
   ...["mac", "phase", "origin", "pool", "range", "kind", "namespace", "name"],
-  ...["interface", "network", "node", "pod", "since", "created"],
+  ...["interface", "network", "bridge", "vlan", "node", "pod", "since", "created"],
 ];
 
 /** One for each owner. */
 function rowsOf({ mac, phase, origin, pool = "", range = "", owners, created = "" }: ClaimView): string[][] {
   const claim = [mac, phase, origin, pool, range];
-  if (owners.length === 0) return [[...claim, "", "", "", "", "", "", "", "", created]];
-  return owners.map(({ kind, namespace, name = "", interface: nic, network = "", node = "", pod = "", since }) => [
-    ...claim,
-    ...[kind, namespace, name, nic, network, node, pod, since, created],
-  ]);
+  if (owners.length === 0) return [[...claim, "", "", "", "", "", "", "", "", "", "", created]];
+  return owners.map((owner) => {
+    const { kind, namespace, name = "", interface: nic, network = "", bridge = "", node = "", pod = "", since } = owner;
+    return [...claim, kind, namespace, name, nic, network, bridge, vlanText(owner), node, pod, since, created];
+  });
 }
 
 type Query = Readonly<Record<string, string>>;

@@ -50,7 +50,7 @@ export function checkAddress(
     namespace,
     ...(served?.pool === undefined ? {} : { pool: served.pool }),
     inRange: rangeAt(mac, caches) !== undefined,
-    holders: visible.map((owner) => claims.ownerView(owner)),
+    holders: visible.map((owner) => claims.ownerView(owner, scope)),
     elsewhere,
     ...sayingPods(mac, catalog, scope),
     ...hostAddressIn(scope, index.hosts.at(mac)),

@@ -10,6 +10,7 @@ import { isFinished } from "../../objects/pod-networks.ts";
 import type { ClaimView, OwnerView } from "../rest/views.ts";
 import type { Catalog } from "./catalog.ts";
 import { type ClaimFilter, type ClaimTest, claimTest, textTest } from "./claim-filter.ts";
+import type { NetworkQueries } from "./networks.ts";
 import { type Scope, seen } from "./scope.ts";
 
 /** Claims that are read in one turn of the event loop. */
@@ -26,10 +27,12 @@ export interface Page {
 export class ClaimQueries {
   readonly #catalog: Catalog;
   readonly #caches: Caches;
+  readonly #networks: Pick<NetworkQueries, "segmentOf">;
 
-  constructor(catalog: Catalog) {
+  constructor(catalog: Catalog, networks: Pick<NetworkQueries, "segmentOf">) {
     this.#catalog = catalog;
     this.#caches = catalog.caches;
+    this.#networks = networks;
   }
 
   /** `after`: the last address of the page before; -1 for the first page. */
@@ -110,7 +113,7 @@ export class ClaimQueries {
       ...(claim.spec.pool === undefined ? {} : { pool: claim.spec.pool }),
       origin: claim.spec.origin,
       phase,
-      owners: visible.map((owner) => this.#ownerOf(claim, owner)),
+      owners: visible.map((owner) => this.#ownerOf(claim, owner, scope)),
       elsewhere,
       inRange: found !== undefined,
       ...rangeView(found, claim, scope),
@@ -121,13 +124,13 @@ export class ClaimQueries {
     };
   }
 
-  #ownerOf(claim: MACClaim, owner: ClaimOwner): OwnerView {
+  #ownerOf(claim: MACClaim, owner: ClaimOwner, scope: Scope): OwnerView {
     const origin = originFor(claim, owner);
-    return { ...this.ownerView(owner), ...(origin === claim.spec.origin ? {} : { origin }) };
+    return { ...this.ownerView(owner, scope), ...(origin === claim.spec.origin ? {} : { origin }) };
   }
 
-  ownerView(owner: ClaimOwner): OwnerView {
-    return { ...owner, ...this.placeOf(owner) };
+  ownerView(owner: ClaimOwner, scope: Scope): OwnerView {
+    return { ...owner, ...this.placeOf(owner), ...this.#networks.segmentOf(owner, scope) };
   }
 
   /** Where the owner runs, if it does. */

@@ -73,11 +73,11 @@ export class Inspector {
     const catalog = new Catalog(caches, clock);
     this.#options = options;
     this.#catalog = catalog;
-    this.#claims = new ClaimQueries(catalog);
+    this.networks = new NetworkQueries(caches, clock);
+    this.#claims = new ClaimQueries(catalog, this.networks);
     this.#denials = new DenialQueries(denials, replicas);
     this.#history = new History(catalog, clock);
     this.#consistency = new ConsistencyQuery(catalog, clock);
-    this.networks = new NetworkQueries(caches, clock);
     this.feeds = new Feeds({
       claims: this.#claims,
       denials: this.#denials,

@@ -1,7 +1,8 @@
 import { shortText } from "../../../kube/short-text.ts";
 import { readNetworkConfig } from "../../../nad-lint/network-config.ts";
-import { bridgeOfConfig, segmentOf } from "../../../nad-lint/segment.ts";
+import { bridgeOfConfig, segmentOf, vlanRanges } from "../../../nad-lint/segment.ts";
 import type { KnownNad, NetworkDomains } from "../../cluster/network-domains.ts";
+import type { NetworkView } from "../rest/network-views.ts";
 import { type BridgeConfig, type JudgedNetwork, judgeNetwork, type ReadNetwork, UNKNOWN } from "./network-verdict.ts";
 import type { BridgeOnNodes } from "./node-bridges.ts";
 import type { Turn } from "./turn.ts";
@@ -9,8 +10,12 @@ import type { Turn } from "./turn.ts";
 const MAX_TYPE_CHARS = 64;
 /** Tenants write networks. Each object may be a range of all VLANs, or a plugin: with these, reading one takes 10 ms at most. */
 const MAX_CONFIG_OBJECTS = 100;
+const MAX_RANGES = 32;
 /** After every name of a bridge. */
 const LAST = "\uffff";
+
+/** The bridge that a network leads to, and its VLANs there; empty where it leads to none. */
+export type SegmentView = Pick<NetworkView, "bridge" | "vlan" | "trunk">;
 
 /** A NetworkAttachmentDefinition, read once. */
 export interface CatalogNetwork extends ReadNetwork {
@@ -19,6 +24,7 @@ export interface CatalogNetwork extends ReadNetwork {
   readonly order: string;
   /** The first plugin; undefined where none can be read. */
   readonly type: string | undefined;
+  readonly segment: SegmentView;
 }
 
 /** Networks that lead to one bridge and VLAN. */
@@ -166,7 +172,17 @@ function readNad({ metadata: { namespace = "", name = "" }, config: text, resour
   const bridge = config === undefined ? undefined : bridgeOrNot(config, name);
   const order = `${bridge?.bridge ?? LAST} ${namespace} ${name}`;
   const type = config === undefined ? undefined : typeOf(config, name);
-  return { namespace, name, order, config, resource, bridge, type };
+  return { namespace, name, order, config, resource, bridge, type, segment: segmentView(bridge) };
+}
+
+function segmentView(bridge: BridgeConfig | undefined): SegmentView {
+  if (bridge === undefined) return {};
+  const { access = 0, trunk = [] } = bridge.vlans ?? {};
+  return {
+    bridge: bridge.bridge,
+    ...(access === 0 ? {} : { vlan: access }),
+    ...(trunk.length === 0 ? {} : { trunk: vlanRanges(trunk, MAX_RANGES) }),
+  };
 }
 
 function typeOf(config: string, name: string): string | undefined {

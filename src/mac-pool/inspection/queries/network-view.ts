@@ -1,6 +1,5 @@
 import type { Finding } from "../../../nad-lint/finding.ts";
 import { wordsOf } from "../../../nad-lint/finding-words.ts";
-import { vlanRanges } from "../../../nad-lint/segment.ts";
 import type { NetworkUsers } from "../../cluster/network-counts.ts";
 import type {
   NetworkCellView,
@@ -21,8 +20,6 @@ export const MAX_EXCEPTIONS = 8;
 const MAX_FINDINGS = 4;
 /** Of a single view. Kubernetes supports 5,000 nodes. */
 const MAX_CELLS = 5_000;
-/** Tenants write networks. */
-const MAX_RANGES = 32;
 const MAX_MESSAGE_CHARS = 512;
 
 const TOO_LONG: NetworkFindingView = {
@@ -56,17 +53,14 @@ export interface NetworkFacts {
 /** `whole`: with all nodes and findings. */
 export function networkView(facts: NetworkFacts, scope: Scope, whole: boolean): NetworkView {
   const { network, judged, on, nodes } = facts;
-  const { namespace, name, type, bridge, resource, config } = network;
-  const { access = 0, trunk = [] } = bridge?.vlans ?? {};
+  const { namespace, name, type, bridge, segment, resource, config } = network;
   const running = runningByNode(facts.users, scope);
   const said = whole ? judged.findings : judged.findings.slice(0, MAX_FINDINGS);
   return {
     namespace,
     name,
     ...(type === undefined ? {} : { type }),
-    ...(bridge === undefined ? {} : { bridge: bridge.bridge }),
-    ...(access === 0 ? {} : { vlan: access }),
-    ...(trunk.length === 0 ? {} : { trunk: vlanRanges(trunk, MAX_RANGES) }),
+    ...segment,
     ...(bridge?.mtu === undefined ? {} : { mtu: bridge.mtu }),
     spoofCheck: bridge?.spoofCheck ?? false,
     ...(resource === undefined ? {} : { resource }),

@@ -1,4 +1,6 @@
+import { nadOf } from "../../../api/claim-network.ts";
 import { closestName } from "../../../api/closest-name.ts";
+import type { ClaimOwner } from "../../../api/mac-claim.ts";
 import type { Clock } from "../../../kube/clock.ts";
 import { textAt } from "../../../kube/json-path.ts";
 import type { Caches } from "../../cluster/caches.ts";
@@ -10,7 +12,7 @@ import type { ListView } from "../rest/envelopes.ts";
 import type { BridgeView, NetworkView } from "../rest/network-views.ts";
 import { notFound, Problem } from "../rest/problem.ts";
 import { bridgeView } from "./bridge-view.ts";
-import { type CatalogNetwork, NetworkCatalog } from "./network-catalog.ts";
+import { type CatalogNetwork, NetworkCatalog, type SegmentView } from "./network-catalog.ts";
 import { type IsPlaced, usersOf } from "./network-users.ts";
 import { networkView, runningByNode } from "./network-view.ts";
 import { NodeBridges } from "./node-bridges.ts";
@@ -170,6 +172,19 @@ export class NetworkQueries {
     const last = items.at(-1);
     const isLast = last === undefined || rest.length <= limit;
     return { items, ...(isLast ? {} : { continue: writeToken(keyOf(last), bound, nowMs) }), total: found.length };
+  }
+
+  /** Reads what is known of the networks, for `segmentOf`. Waits for no first list: its networks change the next answer. */
+  async readKnown(): Promise<void> {
+    this.#caches.networks.need();
+    this.#catalog.follow();
+    if (this.#caches.networks.hasSynced) await this.#catalog.read(new Turn(this.#clock));
+  }
+
+  /** The bridge and the VLANs of an owner's network. */
+  segmentOf({ network, namespace }: Pick<ClaimOwner, "network" | "namespace">, scope: Scope): SegmentView {
+    const nad = nadOf(network, namespace);
+    return nad !== undefined && sees(scope, nad) ? (this.#catalog.get(nad.namespace, nad.name)?.segment ?? {}) : {};
   }
 
   async #whenKnown(): Promise<Turn> {

@@ -109,7 +109,10 @@ export const OPERATIONS: readonly Operation[] = [
     wanted: LIST_CLAIMS,
     namespacesOf: namespaceOfQuery,
     isTagged: true,
-    render: ({ inspector, query, scope }) => inspector.claimPage(query, scope),
+    render: async ({ inspector, query, scope }) => {
+      await inspector.networks.readKnown();
+      return inspector.claimPage(query, scope);
+    },
     watch: ({ inspector, query, scope }, lastId, sink) =>
       inspector.feeds.claims(query, scope, { ...query, lastId }, sink),
   }),
@@ -124,7 +127,10 @@ export const OPERATIONS: readonly Operation[] = [
     namespacesOf: ({ inspector, params, query }) =>
       query.namespace === undefined ? inspector.namespacesWith(params.mac) : [query.namespace],
     isTagged: true,
-    render: ({ inspector, params, scope }) => inspector.claim(params.mac, scope),
+    render: async ({ inspector, params, scope }) => {
+      await inspector.networks.readKnown();
+      return inspector.claim(params.mac, scope);
+    },
   }),
   operation({
     id: "getOwner",

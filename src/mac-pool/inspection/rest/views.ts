@@ -14,6 +14,7 @@ import {
   EXPLICIT_POLICIES,
   HOST_ADDRESS_POLICIES,
 } from "../../../api/mac-pool.ts";
+import { networkViewSchema } from "./network-views.ts";
 import { keptBackView, placeView, stationsOfRangeSchema, stationViewSchema } from "./place-view.ts";
 
 export * from "./consistency-views.ts";
@@ -28,6 +29,12 @@ const hostAddress = z.string().exactOptional().describe("What of a node has it; 
 
 const ownerViewSchema = claimOwnerSchema.extend({
   ...placeView,
+  bridge: z
+    .string()
+    .exactOptional()
+    .describe("Bridge of its network; absent of a network that leads to none, or that the reader may not see."),
+  vlan: networkViewSchema.shape.vlan,
+  trunk: networkViewSchema.shape.trunk,
   origin: z
     .enum(CLAIM_ORIGINS)
     .exactOptional()
