@@ -1,7 +1,14 @@
 import { readFile } from "node:fs/promises";
 import type { Browser, BrowserContextOptions, Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { InspectionFixture, type InspectionFixtureOptions } from "../mac-pool/inspection/inspection-fixture.ts";
+import { formatMac } from "../../src/api/mac.ts";
+import {
+  claimOf,
+  FIRST,
+  InspectionFixture,
+  type InspectionFixtureOptions,
+  owner,
+} from "../mac-pool/inspection/inspection-fixture.ts";
 import { bridgeOf, guestOf, nadOf, rawNad, reportOf } from "../mac-pool/inspection/networks.ts";
 import { InspectionServer } from "../mac-pool/inspection/rest/inspection-server.ts";
 import { shareOf } from "../support/share.ts";
@@ -181,6 +188,33 @@ describe.skipIf(CHROMIUM === undefined)("networks in a browser", () => {
         .toMatch(/^1/);
       expect(await page.evaluate("window.isTheSame")).toBe(true);
     });
+  });
+
+  it("are told beside each address: the bridge and the VLAN", async () => {
+    const owners = [owner("tenant-0", "web", { network: "multus vlan100" })];
+    await using harness = await InspectionFixture.start({ ...clusterOf(3, 9), claims: [claimOf(FIRST, owners)] });
+    await using server = await InspectionServer.start(harness);
+    await using opened = await openPage(browser, `http://127.0.0.1:${server.port}/#/addresses`, {
+      extraHTTPHeaders: { authorization: "Bearer viewer" },
+      viewport: { width: 1280, height: 900 },
+    });
+    const { page } = opened;
+    const told = page.getByRole("region", { name: "Addresses" }).getByText("multus vlan100 br1, VLAN 100");
+    await told.waitFor();
+    await takePicture(page, "addresses-network");
+    const saved = page.waitForEvent("download");
+    await page.getByRole("button", { name: "Save as CSV" }).click();
+    const [header, row] = (await readFile(await (await saved).path(), "utf8")).split("\r\n");
+    expect(header).toContain(",network,bridge,vlan,node,");
+    expect(row).toContain(",multus vlan100,br1,100,");
+    await page.getByRole("link", { name: formatMac(FIRST) }).click();
+    const panel = page.getByRole("complementary", { name: `Address ${formatMac(FIRST)}` });
+    await panel.getByText("on network multus vlan100 (br1, VLAN 100).").waitFor();
+    await page.setViewportSize({ width: 390, height: 844 });
+    await takePicture(page, "addresses-network-phone");
+    expect(await overflow(page)).toBe(0);
+    expect(await seriousFaults(page)).toEqual([]);
+    expect(opened.faults).toEqual([]);
   });
 
   it("come in steps, as many as the reader asks for", async () => {
