@@ -260,11 +260,17 @@ describe("objects that run, on a real API server", () => {
     await eventually("the pod does not count", async () => (await gauge(mac)) === 0);
     await setLabel(POD_WEBHOOK, "allocate", "pods");
     await eventually("the pod counts once its namespace is managed", async () => (await gauge(mac)) === 2);
-    await eventually("an event on the pod", async () =>
-      (await eventsOf("pods", "intruder", "MACCollision")).some((note) =>
-        note.includes("between pod/pods/intruder, vmi/"),
-      ),
-    );
+    const events = [
+      ["pods", "intruder", "pod/pods/intruder"],
+      ["shared", "beside-pod", "vmi/shared/beside-pod"],
+    ] as const;
+    for (const [namespace, name, key] of events) {
+      await eventually(`an event on ${key}, which names nothing of the other namespace`, async () =>
+        (await eventsOf(namespace, name, "MACCollision")).some((note) =>
+          note.startsWith(`MAC ${mac}: Collision between ${key}, an object in another namespace. `),
+        ),
+      );
+    }
     await setLabel(VM_WEBHOOK, "ignore", "shared");
     await eventually("over once the VM's namespace is not managed", async () => (await gauge(mac)) === 0);
     await setLabel(VM_WEBHOOK, null, "shared");

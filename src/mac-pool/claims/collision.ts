@@ -1,6 +1,7 @@
 import { formatMac, type Mac } from "../../api/mac.ts";
 import type { OwnerKind } from "../../api/mac-claim.ts";
 import { areApart } from "./layer2-domain.ts";
+import { SOMEBODY } from "./named-text.ts";
 
 /** Something that runs and has an address. */
 export interface RunningObject {
@@ -65,8 +66,12 @@ export function countObjects(refs: readonly RunningObject[]): number {
   return groups.length;
 }
 
-/** Text of the event on each object. It begins as KubeMacPool's, which alerts and tests match. */
-export function collisionMessage(mac: Mac, refs: readonly RunningObject[]): string {
-  const named = refs.map(objectKeyOf).sort().join(", ");
+/**
+ * Text of the event on the objects of one namespace, which names no other's. It begins as KubeMacPool's, which alerts and
+ * tests match.
+ */
+export function collisionMessage(mac: Mac, refs: readonly RunningObject[], namespace: string): string {
+  const own = refs.filter((ref) => ref.namespace === namespace);
+  const named = [...own.map(objectKeyOf).sort(), ...(own.length < refs.length ? [SOMEBODY] : [])].join(", ");
   return `MAC ${formatMac(mac)}: Collision between ${named}. Stop all but one of them, or change their addresses.`;
 }

@@ -7,14 +7,7 @@ import type { EventRecorder } from "../../kube/events/event-recorder.ts";
 import { Controller, type ReconcileResult } from "../../kube/informer/controller.ts";
 import type { Informer } from "../../kube/informer/informer.ts";
 import type { Log } from "../../kube/log.ts";
-import {
-  alarmingObjects,
-  collisionMessage,
-  countObjects,
-  meetingObjects,
-  objectKeyOf,
-  type RunningObject,
-} from "../claims/collision.ts";
+import { alarmingObjects, collisionMessage, countObjects, meetingObjects, objectKeyOf } from "../claims/collision.ts";
 import type { Caches } from "../cluster/caches.ts";
 import { regardingOf } from "../objects/kinds.ts";
 import { macsOfRunningInstance, macsOfRunningPod } from "../objects/running.ts";
@@ -126,7 +119,7 @@ export class CollisionController {
   }
 
   async #compare(text: string, signal: AbortSignal): Promise<ReconcileResult> {
-    const { caches, onCollision, log } = this.#options;
+    const { caches, events, onCollision, log } = this.#options;
     const mac = parseMac(text);
     if (mac === undefined) return {};
     const running = caches.running(mac);
@@ -147,12 +140,10 @@ export class CollisionController {
     if (this.#known.get(text) === digest) return {};
     this.#known.set(text, digest);
     log.warn({ mac: text, parties: named }, "MAC collision");
-    const message = collisionMessage(mac, refs);
-    for (const ref of refs) this.#announce(ref, message);
+    for (const [namespace, inside] of Map.groupBy(refs, (ref) => ref.namespace)) {
+      const message = collisionMessage(mac, refs, namespace);
+      for (const ref of inside) events.event(regardingOf(ref), "Warning", COLLISION_EVENT, message);
+    }
     return {};
-  }
-
-  #announce(ref: RunningObject, message: string): void {
-    this.#options.events.event(regardingOf(ref), "Warning", COLLISION_EVENT, message);
   }
 }

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { parseMac } from "../../../src/api/mac.ts";
+import type { Mac } from "../../../src/api/mac.ts";
 import {
   alarmingObjects,
   collisionMessage,
@@ -7,6 +7,8 @@ import {
   meetingObjects,
   type RunningObject,
 } from "../../../src/mac-pool/claims/collision.ts";
+
+const MAC = 0x02_00_00_00_00_aa as Mac;
 
 const ref = (name: string, ...migrations: string[]): RunningObject => ({
   kind: "VirtualMachineInstance",
@@ -61,11 +63,19 @@ describe("objects of a collision", () => {
   });
 
   it("are all named, sorted, with what to do", () => {
-    const mac = parseMac("0200000000aa");
-    if (mac === undefined) throw new Error("no address");
-    expect(collisionMessage(mac, [ref("b"), ref("a")])).toBe(
+    expect(collisionMessage(MAC, [ref("b"), ref("a")], "default")).toBe(
       "MAC 02:00:00:00:00:aa: Collision between vmi/default/a, vmi/default/b. " +
         "Stop all but one of them, or change their addresses.",
+    );
+  });
+
+  it("are named to their own namespace only", () => {
+    const others = ["secret-a", "secret-b"].map((name) => ({ ...ref(name), namespace: "tenant" }));
+    expect(collisionMessage(MAC, [...others, ref("b"), ref("a")], "default")).toMatch(
+      /between vmi\/default\/a, vmi\/default\/b, an object in another namespace\. Stop/,
+    );
+    expect(collisionMessage(MAC, [...others, ref("b")], "tenant")).toMatch(
+      /between vmi\/tenant\/secret-a, vmi\/tenant\/secret-b, an object in another namespace\. Stop/,
     );
   });
 });
