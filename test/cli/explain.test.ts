@@ -198,6 +198,35 @@ describe("kubectl macpool explain", () => {
     expect(way?.steps.find(({ step }) => step === "scheduled")?.text).toBe("pod source on node-b");
   });
 
+  it("follows no pod that only looks like a launcher of the VM", async () => {
+    const fake = (owner: object) => ({
+      metadata: {
+        name: "a-fake",
+        namespace: "lab",
+        uid: "pod-0",
+        ownerReferences: [{ name: "web", uid: "vmi-1", ...owner }],
+      },
+      spec: { nodeName: "node-a" },
+      status: { phase: "Running" },
+    });
+    const podOf = async (owner: object) => {
+      const metadata = { name: "web", namespace: "lab", uid: "vmi-1" };
+      const told = { nodeName: "node-a", activePods: { "pod-1": "node-a" } };
+      const objects = {
+        [`${KUBEVIRT}/virtualmachineinstances/web`]: there({ metadata, status: told }),
+        [PODS]: list(fake(owner), launcher([ATTACHMENT, { name: "lab/green", interface: "pod3d4e", mac: GREEN_MAC }])),
+      };
+      const { stdout } = await harness.say(script(objects), "explain", "lab/web");
+      expect(stdout).not.toContain("virtctl restart");
+      const away = { ...script(objects), proxy: status(503, "away"), claims: [] };
+      const without = await harness.say(away, "explain", "lab/web");
+      expect(without.stdout).toMatch(/^VirtualMachine lab\/web runs on node-a, pod virt-launcher-web-x7k2p\n/);
+      return (await explained(script(objects)))[0]?.steps.find(({ step }) => step === "scheduled")?.text;
+    };
+    expect(await podOf({ kind: "ConfigMap" })).toBe(`pod ${POD} on node-a`);
+    expect(await podOf({ kind: "VirtualMachineInstance" })).toBe(`pod ${POD} on node-a`);
+  });
+
   it("explains a pod by the networks that it asks for", async () => {
     const { metadata, ...pod } = launcher([ATTACHMENT]);
     const annotations = { ...metadata.annotations, "k8s.v1.cni.cncf.io/networks": `[{"name":"blue","mac":"${MAC}"}]` };

@@ -5,13 +5,14 @@ import type { ClaimOwner, MACClaim } from "../../api/mac-claim.ts";
 import type { MACPool } from "../../api/mac-pool.ts";
 import { LAUNCHER_SELECTOR } from "../../api/names.ts";
 import type { NodeMACs } from "../../api/node-macs.ts";
-import { isFinishedPhase, isStartingPhase } from "../../api/phase.ts";
+import { isStartingPhase } from "../../api/phase.ts";
 import { type Seat, seatOfInstance, seatOfPod } from "../../api/seen-elsewhere.ts";
 import { ConnectionError, isForbidden, isGone, isNotFound } from "../../kube/client/api-error.ts";
 import type { Pod } from "../../kube/client/built-in-kinds.ts";
 import type { KubeClient } from "../../kube/client/client.ts";
 import { type KubeObject, RESOURCES, type Resource } from "../../kube/client/resource.ts";
 import { instanceOf, isLauncher, machineOf } from "../../mac-pool/objects/listed-macs.ts";
+import { launchersOf } from "./launcher.ts";
 import type { OwnerRef } from "./pool-backend.ts";
 
 const CLAIMS: Resource<MACClaim> = MAC_CLAIMS;
@@ -211,17 +212,11 @@ export class PoolObjects {
     const pods = await readable(
       this.#client.list(RESOURCES.pods, { namespace, labelSelector: LAUNCHER_SELECTOR, ...this.#options }),
     );
-    const node = instance.status?.nodeName;
     if (!pods) return null;
-    return placeOf(
-      pods.items.find(
-        (pod) =>
-          pod.metadata.ownerReferences?.some(({ uid }) => uid === instance.metadata.uid) === true &&
-          (node === undefined || pod.spec?.nodeName === node) &&
-          !isFinishedPhase(pod.status?.phase),
-      ),
-      instance.status?.phase,
-    );
+    const [launcher] = launchersOf(instance, pods.items);
+    const node = instance.status?.nodeName;
+    const isThere = node === undefined || launcher?.spec?.nodeName === node;
+    return isThere ? placeOf(launcher, instance.status?.phase) : undefined;
   }
 }
 

@@ -13,10 +13,10 @@ import { ApiError, ConnectionError, isForbidden, isNotFound } from "../../kube/c
 import type { Node, Pod } from "../../kube/client/built-in-kinds.ts";
 import type { KubeClient } from "../../kube/client/client.ts";
 import { defineResource, type KubeObject, RESOURCES, type Resource } from "../../kube/client/resource.ts";
+import { launchersOf } from "../backends/launcher.ts";
 import type { OwnerRef } from "../backends/pool-backend.ts";
 import { type Network, networkIn } from "../networks.ts";
 import type { Machine, NodeWithBridges, Read, WayFacts } from "./facts.ts";
-import { isFinished } from "./pod-steps.ts";
 import { quoted } from "./step.ts";
 
 const MACHINES: Resource<Machine> = VIRTUAL_MACHINES;
@@ -100,13 +100,7 @@ export class FactReader {
     if (instance.value === undefined) return { value: undefined };
     const read = await this.#list(RESOURCES.pods, { namespace, labelSelector: LAUNCHER_SELECTOR });
     if ("unknown" in read) return read;
-    const { uid } = instance.value.metadata;
-    const launchers = (read.value ?? []).filter(
-      (pod) => !isFinished(pod) && pod.metadata.ownerReferences?.some((owner) => owner.uid === uid),
-    );
-    // During a migration there are two: the VM is where the VMI says.
-    const { nodeName } = (instance.value.status ?? {}) as { readonly nodeName?: string };
-    return { value: launchers.find((pod) => pod.spec?.nodeName === nodeName) ?? launchers[0] };
+    return { value: launchersOf(instance.value, read.value ?? [])[0] };
   }
 
   async #get<T extends KubeObject>(resource: Resource<T>, ref: NadRef): Promise<Read<T>> {

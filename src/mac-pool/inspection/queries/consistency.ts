@@ -28,6 +28,7 @@ import type { CollisionView, FindingView } from "../rest/views.ts";
 import type { Catalog } from "./catalog.ts";
 import { deadlineOf } from "./claims.ts";
 import { collisionViews } from "./collisions.ts";
+import { instanceBehind } from "./owners.ts";
 import { stationsIn } from "./pools.ts";
 import { EVERYTHING, hostAddressIn, type Scope, seen, sees } from "./scope.ts";
 
@@ -119,7 +120,7 @@ export class ConsistencyQuery {
     }
     for (const pod of this.#caches.pods.list()) {
       if (++scanned % SLICE === 0) await yieldToOthers();
-      for (const finding of leftBehind(pod, scope)) note(finding);
+      for (const finding of leftBehind(pod, scope, this.#caches)) note(finding);
     }
     return { findings: found, total };
   }
@@ -254,9 +255,10 @@ function collides({ mac, parties, elsewhere }: CollisionView): FindingView {
   return { code: "SHARED_ADDRESS", mac, ...namedOwner(first), ...since, message, advice: GIVE_ANOTHER };
 }
 
-function leftBehind(pod: KubeObject, scope: Scope): FindingView[] {
+/** The advice is about a VM, so only of a pod that has its VMI. */
+function leftBehind(pod: KubeObject, scope: Scope, caches: Caches): FindingView[] {
   const { namespace = "", name = "" } = pod.metadata;
-  if (!sees(scope, { namespace })) return [];
+  if (!sees(scope, { namespace }) || instanceBehind(pod, caches) === undefined) return [];
   return interfacesLeftBehind(pod).map(({ interface: nic, network }) => ({
     code: "INTERFACE_LEFT_BEHIND",
     owner: { kind: "Pod", namespace, name },

@@ -176,7 +176,8 @@ function holderOf(kind: OwnerKind, object: KubeObject, caches: Caches): OwnerRef
   return { kind: "VirtualMachineInstance", namespace, name: instance.metadata.name ?? "" };
 }
 
-function instanceBehind(pod: KubeObject, { instances }: Caches): KubeObject | undefined {
+/** Undefined where the pod is no launcher, or its VMI is not there. */
+export function instanceBehind(pod: KubeObject, { instances }: Caches): KubeObject | undefined {
   const owner = isLauncher(pod) ? instanceOf(pod) : undefined;
   const instance = owner && instances.get(`${pod.metadata.namespace}/${owner.name}`);
   return instance?.metadata.uid === owner?.uid ? instance : undefined;

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { formatMac, type Mac } from "../../../../src/api/mac.ts";
-import { NETWORK_STATUS_ANNOTATION, NETWORKS_ANNOTATION, VM_WEBHOOK } from "../../../../src/api/names.ts";
+import { VM_WEBHOOK } from "../../../../src/api/names.ts";
 import { systemClock } from "../../../../src/kube/clock.ts";
 import { EVERYTHING } from "../../../../src/mac-pool/inspection/queries/scope.ts";
 import { Problem } from "../../../../src/mac-pool/inspection/rest/problem.ts";
@@ -246,35 +246,6 @@ describe("the questions of inspection", () => {
     const own = await fixture.inspector.consistency(undefined, MINE);
     expect(own.findings.map(({ code }) => code)).toEqual(["CLAIM_WITHOUT_OWNER", "CLAIM_WAITS"]);
     expect(own).toMatchObject({ leader: null, replicas: [], caches: [] });
-  });
-
-  it("find what was unplugged from a running VM and is still attached", async () => {
-    const [left, kept] = ["pod9a6a0c3b4d8", "pod7087ef4cd1f"];
-    const status = JSON.stringify([
-      { name: "ovn-primary", interface: "ovn-udn1" },
-      { name: "mine/blue", interface: left },
-      { name: "mine/green", interface: kept },
-    ]);
-    const launcher = (name: string, networks: string, phase: string) => ({
-      metadata: {
-        ...{ namespace: "mine", name, uid: name, labels: { "kubevirt.io": "virt-launcher" } },
-        ownerReferences: [{ apiVersion: "kubevirt.io/v1", kind: "VirtualMachineInstance", name: "web", uid: "web" }],
-        annotations: { [NETWORKS_ANNOTATION]: networks, [NETWORK_STATUS_ANNOTATION]: status },
-      },
-      status: { phase },
-    });
-    const pods = [
-      launcher("web-1", JSON.stringify([{ name: "green", interface: kept }]), "Running"),
-      launcher("web-2", JSON.stringify([left, kept].map((one) => ({ name: "any", interface: one }))), "Running"),
-      launcher("web-3", "", "Succeeded"),
-      launcher("web-4", "{", "Running"),
-    ];
-    await using fixture = await InspectionFixture.start({ pools: { default: RANGE }, namespaces: NAMESPACES, pods });
-    const { findings } = await fixture.inspector.consistency("mine", EVERYTHING);
-    expect(findings).toMatchObject([
-      { code: "INTERFACE_LEFT_BEHIND", owner: { kind: "Pod", namespace: "mine", name: "web-1" } },
-    ]);
-    expect(findings[0]?.message).toContain("Interface pod9a6a0c3b4d8 on network mine/blue");
   });
 
   it("tell the history of a VM, the newest first", async () => {
