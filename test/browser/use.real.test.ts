@@ -2,7 +2,7 @@ import { readFile } from "node:fs/promises";
 import type { Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { CHROMIUM, seriousFaults, show, takePicture } from "./chromium.ts";
-import { PageHarness, RANGE } from "./page-harness.ts";
+import { PageHarness } from "./page-harness.ts";
 
 const CHOOSE_TWO_AT_ONCE = `["Bound", "automatic"].forEach((value, index) =>
   Object.assign(document.querySelectorAll(".filters select")[index], { value })
@@ -232,22 +232,6 @@ describe.skipIf(CHROMIUM === undefined)("the page in a browser, in use", () => {
       expect(opened.faults).toEqual([]);
     },
   );
-
-  it("says whether an address would be accepted, and why not", async () => {
-    await using opened = await harness.openAs(token, "#/check");
-    const { page } = opened;
-    const check = async (mac: string): Promise<void> => {
-      await page.getByLabel("MAC address").fill(mac);
-      await page.getByRole("button", { name: "Check" }).click();
-    };
-    await check("not a mac");
-    await page.getByText("This is no MAC address.").waitFor();
-    await check("0200.0000.0001");
-    await page.getByRole("heading", { name: "It would be refused" }).waitFor();
-    await page.getByText("is in use by VirtualMachine default/legacy").waitFor();
-    await check(RANGE.end);
-    await page.getByRole("heading", { name: "It would be accepted" }).waitFor();
-  });
 
   it("saves everything that matches as CSV and as JSON", async () => {
     await using opened = await harness.openAs(token, "#/addresses?search=web");

@@ -3,7 +3,7 @@ import { DEFAULT_MAC_POOL } from "../../src/api/names.ts";
 import { KINDS } from "../../src/mac-pool/objects/kinds.ts";
 import { shareOf } from "../support/share.ts";
 import { CHROMIUM, overflow, seriousFaults, show, takePicture, type WatchedPage } from "./chromium.ts";
-import { PageHarness } from "./page-harness.ts";
+import { PageHarness, RANGE } from "./page-harness.ts";
 
 const GREEDY = "02:00:00:00:00:01";
 const TWIN = "02:5d:1c:00:00:b7";
@@ -128,6 +128,27 @@ describe.skipIf(CHROMIUM === undefined)("the page in a browser", () => {
     it.each(shareOf(LOOKS))("shows in each view what is asked of it: $look", async ({ look, options }) => {
       await using opened = await harness.openAs(token, "#/overview", options);
       await visit(opened, "filled", look);
+    });
+
+    it("says whether an address would be accepted, and why not", async () => {
+      await using opened = await harness.openAs(token, "#/check");
+      const { page } = opened;
+      const check = async (mac: string): Promise<void> => {
+        await page.getByLabel("MAC address").fill(mac);
+        await page.getByRole("button", { name: "Check" }).click();
+      };
+      await check("not a mac");
+      await page.getByText("This is no MAC address.").waitFor();
+      await check("0200.0000.0001");
+      await page.getByRole("heading", { name: "It would be refused" }).waitFor();
+      await page.getByText("is in use by VirtualMachine default/legacy").waitFor();
+      await check(RANGE.end);
+      await page.getByRole("heading", { name: "It would be accepted" }).waitFor();
+      await check("not a mac");
+      await page.getByText("This is no MAC address.").waitFor();
+      await show(page, "#/check?mac=02:00:00:00:00:01&namespace=default");
+      await page.getByRole("heading", { name: "It would be refused" }).waitFor();
+      expect(await page.getByLabel("MAC address").inputValue()).toBe("02:00:00:00:00:01");
     });
 
     it("draws how many addresses a pool had in use over a month", async () => {

@@ -1,4 +1,5 @@
 import { useSignal } from "@preact/signals";
+import { useEffect } from "preact/hooks";
 import { parseMac } from "../../api/mac.ts";
 import type { CheckView as Check } from "../../mac-pool/inspection/rest/views.ts";
 import { goTo, route } from "../navigation.ts";
@@ -17,6 +18,11 @@ export function CheckView() {
   const written = useSignal(mac);
   const where = useSignal(namespace);
   const refusal = useSignal("");
+  useEffect(() => {
+    written.value = mac;
+    where.value = namespace;
+    refusal.value = "";
+  }, [mac, namespace]);
   const answer = useQuery<Check>(mac === "" ? undefined : "check", { mac, namespace });
   const submit = (event: Event): void => {
     event.preventDefault();
