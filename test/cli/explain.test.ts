@@ -1,115 +1,31 @@
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { NETWORK_STATUS_ANNOTATION } from "../../src/api/names.ts";
 import type { Step, Way } from "../../src/api/way.ts";
-import type { KnownHistory, KnownInterface } from "../../src/cli/backends/pool-backend.ts";
 import { AGO } from "./support/answers.ts";
 import { CliHarness } from "./support/cli-harness.ts";
+import {
+  EVENTS,
+  FORBIDDEN,
+  GREEN_MAC,
+  KNOWN,
+  KUBEVIRT,
+  launcher,
+  list,
+  NADS,
+  nic,
+  type Objects,
+  POD,
+  PODS,
+  STARTING,
+  script,
+  service,
+  there,
+} from "./support/explain-script.ts";
 import { goldenPath, onEveryTerminal } from "./support/golden.ts";
 import { macpool, NARROW } from "./support/macpool.ts";
-import { type Answer, problem, type Script, status } from "./support/scripted-cluster.ts";
-import { ATTACHMENT, BRIDGE, HISTORY, MAC, networkOf, reportWith } from "./way/working-way.ts";
-
-const GREEN_MAC = "02:5d:1c:00:00:a4";
-const POD = "virt-launcher-web-x7k2p";
-
-/** Paths of the API server, and what is there. */
-type Objects = Readonly<Record<string, Answer>>;
-
-const there = (body: object): Answer => ({ body });
-const list = (...items: object[]): Answer => ({ body: { metadata: { resourceVersion: "1" }, items } });
-const FORBIDDEN = status(403, 'nodes is forbidden: User "t" cannot list resource "nodes"', "Forbidden");
-
-const NICS = { interfaces: [nic("net1", MAC), nic("net2", GREEN_MAC)] };
-const NETWORKS = [
-  { name: "net1", multus: { networkName: "blue" } },
-  { name: "net2", multus: { networkName: "lab/green" } },
-];
-
-function nic(name: string, macAddress: string) {
-  return { name, macAddress, bridge: {} };
-}
-
-function nad(name: string, config: object): Answer {
-  const network = { ...networkOf(config), name };
-  return there({
-    metadata: { name, namespace: "lab", annotations: network.annotations },
-    spec: { config: network.config },
-  });
-}
-
-const PODS = "/api/v1/namespaces/lab/pods";
-const KUBEVIRT = "/apis/kubevirt.io/v1/namespaces/lab";
-const NADS = "/apis/k8s.cni.cncf.io/v1/namespaces/lab/network-attachment-definitions";
-const EVENTS = "/api/v1/namespaces/lab/events";
-
-const launcher = (attachments: readonly object[]) => ({
-  metadata: {
-    name: POD,
-    namespace: "lab",
-    uid: "pod-1",
-    ownerReferences: [{ kind: "VirtualMachineInstance", name: "web", uid: "vmi-1" }],
-    annotations: attachments.length === 0 ? {} : { [NETWORK_STATUS_ANNOTATION]: JSON.stringify(attachments) },
-  },
-  spec: { nodeName: "node-a" },
-  status: { phase: attachments.length === 0 ? "Pending" : "Running" },
-});
-
-const node = (name: string, ...bridges: string[]) => ({
-  metadata: { name },
-  status: { capacity: Object.fromEntries(bridges.map((bridge) => [`bridge.network.kubevirt.io/${bridge}`, "1k"])) },
-});
-
-const WORKING: Objects = {
-  [`${KUBEVIRT}/virtualmachines/web`]: there({
-    metadata: { name: "web", namespace: "lab" },
-    spec: { template: { spec: { domain: { devices: NICS }, networks: NETWORKS } } },
-  }),
-  [`${KUBEVIRT}/virtualmachineinstances/web`]: there({ metadata: { name: "web", uid: "vmi-1" } }),
-  [PODS]: list(launcher([ATTACHMENT, { name: "lab/green", interface: "pod3d4e", mac: GREEN_MAC }])),
-  [`${NADS}/blue`]: nad("blue", { vlan: 100, requireVlanFiltering: true }),
-  [`${NADS}/green`]: nad("green", { vlan: 200 }),
-  [EVENTS]: list(),
-  "/api/v1/nodes": list(node("node-a", "br1"), node("node-b", "br1"), node("node-c")),
-};
-
-const STARTING: Objects = {
-  [`${KUBEVIRT}/virtualmachineinstances/web`]: there({
-    metadata: { name: "web", uid: "vmi-1" },
-    status: { phase: "Scheduled", nodeName: "node-a" },
-  }),
-  [PODS]: list(launcher([])),
-};
-
-function knownNic(name: string, mac: string, network: string): KnownInterface {
-  return { ...(HISTORY.interfaces[0] as KnownInterface), interface: name, mac, network, since: AGO(120) };
-}
-
-const KNOWN: KnownHistory = {
-  ...HISTORY,
-  pod: POD,
-  interfaces: [knownNic("net1", MAC, "multus blue"), knownNic("net2", GREEN_MAC, "multus lab/green")],
-  history: [{ at: AGO(118), what: "bound", mac: MAC, interface: "net1", message: `${MAC} is bound` }],
-};
-
-function script(objects: Objects = {}, more: Script = {}): Script {
-  const all = { ...WORKING, ...objects };
-  return {
-    rest: service(KNOWN),
-    hosts: [reportWith([BRIDGE])],
-    other: (path) => all[path],
-    ...more,
-  };
-}
-
-/** What the pool's service says. */
-function service(known: KnownHistory): NonNullable<Script["rest"]> {
-  return (path) => {
-    if (path === `owners/${known.kind}/lab/${known.name}`) return there(known);
-    return path === "collisions" ? there({ items: [], total: 0 }) : undefined;
-  };
-}
+import { problem, type Script, status } from "./support/scripted-cluster.ts";
+import { ATTACHMENT, MAC } from "./way/working-way.ts";
 
 const { node: _node, pod: _pod, ...STOPPED } = KNOWN;
 

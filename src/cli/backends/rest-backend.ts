@@ -28,14 +28,12 @@ import {
   poolWith,
   type UnclaimedAddress,
 } from "./pool-backend.ts";
-import { isProblem, refusalOf, unavailableOr } from "./rest-refusal.ts";
+import { isProblem, NOT_FOUND, refusalOf, unavailableOr } from "./rest-refusal.ts";
 
 /** Items of a page; the server allows 5,000. */
 const PAGE = 2_000;
 /** Of networks and bridges: the most. */
 const NETWORKS_PAGE = 500;
-/** Code of what does not exist; a path that the pool does not know has another. */
-const NOT_FOUND = "MACPOOL_NOT_FOUND";
 /** Pause before a watch that was cut is resumed. */
 const WATCH_RETRY_MS = 1_000;
 

@@ -7,6 +7,9 @@ import { ServiceUnavailable } from "./pool-backend.ts";
 
 /** Errors from the pool's REST interface, or from the API server in front of it. */
 
+/** Code of what does not exist; a path that the pool does not know has another. */
+export const NOT_FOUND = "MACPOOL_NOT_FOUND";
+
 /** Parameters of REST as the command line names them. */
 const SAID: Readonly<Record<string, string>> = {
   namespace: "the namespace",

@@ -2,9 +2,10 @@ import type { NadRef } from "../../api/claim-network.ts";
 import { parseMac } from "../../api/mac.ts";
 import { isNamesake } from "../../api/mac-claim.ts";
 import type { Way } from "../../api/way.ts";
-import { isForbidden } from "../../kube/client/api-error.ts";
-import type { CollisionView, NetworkView } from "../../mac-pool/inspection/rest/views.ts";
+import { ApiError, isForbidden } from "../../kube/client/api-error.ts";
+import type { CollisionView } from "../../mac-pool/inspection/rest/views.ts";
 import type { KnownHistory, OwnerRef } from "../backends/pool-backend.ts";
+import { NOT_FOUND } from "../backends/rest-refusal.ts";
 import { describeOwner, hiddenText } from "../claim-text.ts";
 import type { CommandInput } from "../command.ts";
 import { CliError } from "../faults.ts";
@@ -62,7 +63,7 @@ export class Ways {
     const nics = await Promise.all(
       read.map(async (nic) => ({
         ...nic,
-        told: seesNodes && "value" in nic.network ? undefined : await this.#told(nic.nad),
+        ...(seesNodes && "value" in nic.network ? {} : await this.#told(nic)),
         holders: await this.#holdersOf(macInDispute(nic, objects, history), owner),
       })),
     );
@@ -84,11 +85,15 @@ export class Ways {
     );
   }
 
-  /** Undefined where the service tells this user nothing of it. */
-  async #told(nad: NadRef | undefined): Promise<NetworkView | undefined> {
-    if (nad === undefined) return undefined;
-    const read = await readOfPool(this.#input.ask((backend) => backend.network(nad.namespace, nad.name)));
-    return "value" in read ? read.value : undefined;
+  /** What the service tells of a network; nothing where it tells this user nothing of it. */
+  async #told({ nad, network }: WayInterface): Promise<Partial<Pick<WayInterface, "network" | "told">>> {
+    if (nad === undefined) return {};
+    try {
+      return { told: await this.#input.ask((backend) => backend.network(nad.namespace, nad.name)) };
+    } catch (error) {
+      if (!(error instanceof CliError)) throw error;
+      return "unknown" in network && isUnknownToPool(error.cause) ? { network: NO_NETWORK } : {};
+    }
   }
 
   /** Other objects than this one to which the pool gave the address, in words. */
@@ -121,6 +126,11 @@ function macInDispute(nic: WayInterface, { pod }: RunningObjects, history: Read<
   const isOwn = history.value?.interfaces.some(({ claim, mac }) => claim !== undefined && mac === nic.mac);
   if (isOwn) return undefined;
   return nic.mac ?? ("value" in pod ? attachedMac(pod.value, nic) : undefined);
+}
+
+/** Whether the service says that there is no such object. */
+function isUnknownToPool(error: unknown): boolean {
+  return error instanceof ApiError && error.reason === NOT_FOUND;
 }
 
 /** What the pool answers, or why the user does not know it. */
