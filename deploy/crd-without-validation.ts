@@ -18,6 +18,7 @@ const RULES = [
   "maxLength",
   "minItems",
   "maxItems",
+  "maxProperties",
 ];
 
 /** `labels`: those of the release, which `kubectl apply --server-side` would take away. */
@@ -42,7 +43,7 @@ export function crdWithoutValidation(definition: CustomResourceDefinition, label
 }
 
 function relaxed(schema: StructuralSchema): StructuralSchema {
-  const { properties, items, ...rest } = schema;
+  const { properties, items, additionalProperties, ...rest } = schema;
   const kept = Object.fromEntries(Object.entries(rest).filter(([key]) => !RULES.includes(key)));
   return {
     ...kept,
@@ -52,5 +53,6 @@ function relaxed(schema: StructuralSchema): StructuralSchema {
           properties: Object.fromEntries(Object.entries(properties).map(([name, field]) => [name, relaxed(field)])),
         }),
     ...(items === undefined ? {} : { items: relaxed(items) }),
+    ...(additionalProperties === undefined ? {} : { additionalProperties: relaxed(additionalProperties) }),
   };
 }

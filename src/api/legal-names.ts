@@ -2,10 +2,17 @@
 
 export const LABEL_PATTERN = "^[a-z0-9]([-a-z0-9]*[a-z0-9])?$";
 const LABEL = new RegExp(LABEL_PATTERN);
-const QUALIFIED_PART = /^[A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?$/;
+const SUBDOMAIN = "[a-z0-9]([-a-z0-9]*[a-z0-9])?([.][a-z0-9]([-a-z0-9]*[a-z0-9])?)*";
+export const SUBDOMAIN_PATTERN = `^${SUBDOMAIN}$`;
+const NAME = "[A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?";
+const QUALIFIED_PART = new RegExp(`^${NAME}$`);
+/** A rule has to say besides that the domain has at most 253 characters. */
+export const LABEL_KEY_PATTERN = `^(${SUBDOMAIN}/)?${NAME}$`;
+export const LABEL_VALUE_PATTERN = `^(${NAME})?$`;
 
 export const MAX_SUBDOMAIN = 253;
 export const MAX_LABEL = 63;
+export const MAX_LABEL_KEY = MAX_SUBDOMAIN + 1 + MAX_LABEL;
 /** A quota counts the resource under a name with this before it, which has to be legal too. */
 const QUOTA_PREFIX = "requests.";
 

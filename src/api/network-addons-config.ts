@@ -7,6 +7,7 @@ import * as z from "zod";
 import { celRules, macRangeRules } from "./cel.ts";
 import { durationRules } from "./cel-durations.ts";
 import { IP_ADDRESS_PATTERN } from "./ip-address.ts";
+import { LABEL_PATTERN, MAX_LABEL, SUBDOMAIN_PATTERN } from "./legal-names.ts";
 import { linuxBridgeSchema } from "./linux-bridge-config.ts";
 import { CNAO_NAMES } from "./mac-range.ts";
 import { NETWORK_ADDONS_CONFIG_NAME } from "./names.ts";
@@ -31,6 +32,16 @@ export const NO_CRI_SOCKET_TEXT =
   "hostCRISocketPath must not be /run or in /dev, /etc, /proc, /sys or /run/multus: no container runtime has its socket there";
 /** For what is no path, in the words that existing suites expect. */
 export const CRI_SOCKET_TEXT = `\`hostCRISocketPath\` must be one of: ${CRI_SOCKET_PATHS.join(", ")}`;
+
+export const DEVICE_PLUGIN_CONFIG_PATTERN = `^$|${SUBDOMAIN_PATTERN}`;
+export const DEVICE_PLUGIN_CONFIG_TEXT = "devicePluginConfig has to be the name of a ConfigMap";
+
+export const NAD_NAMESPACE_PATTERN = `^$|${LABEL_PATTERN}`;
+export const NAD_NAMESPACE_TEXT = "defaultNetworkNADNamespace has to be the name of a namespace";
+
+const DNS_LABEL = "[A-Za-z0-9]([-A-Za-z0-9]{0,61}[A-Za-z0-9])?";
+export const DOMAIN_PATTERN = `^$|^${DNS_LABEL}([.]${DNS_LABEL})*$`;
+export const DOMAIN_TEXT = "domain has to be a DNS name, for example example.com";
 
 /** The user's ConfigMap of another name takes the place of this one. */
 export const DEFAULT_DEVICE_PLUGIN_CONFIG = "macvtap-deviceplugin-config";
@@ -67,6 +78,16 @@ const STAYS = "Once set, it stays until you name another value or remove the com
 const empty = (description: string) => z.object({}).exactOptional().describe(description);
 const shortText = (description: string) => z.string().max(MAX_SHORT_TEXT).exactOptional().describe(description);
 const text = (description: string) => z.string().max(MAX_TEXT).exactOptional().describe(description);
+/** `message` is the operator's too. */
+const matching = (
+  rule: { readonly max: number; readonly pattern: string; readonly message: string },
+  description: string,
+) =>
+  z
+    .string()
+    .max(rule.max)
+    .exactOptional()
+    .meta({ description, ...celRules({ rule: `self.matches('${rule.pattern}')`, message: rule.message }) });
 
 const kubeMacPool = z.object({
   rangeStart: shortText(
@@ -121,7 +142,8 @@ export const networkAddonsConfigSpecSchema = z
     ovs: empty("The Open vSwitch CNI plugin and its marker."),
     macvtap: z
       .object({
-        devicePluginConfig: text(
+        devicePluginConfig: matching(
+          { max: MAX_TEXT, pattern: DEVICE_PLUGIN_CONFIG_PATTERN, message: DEVICE_PLUGIN_CONFIG_TEXT },
           `ConfigMap with the device plugin's configuration. Default: macvtap-deviceplugin-config. ${STAYS}`,
         ),
       })
@@ -129,7 +151,10 @@ export const networkAddonsConfigSpecSchema = z
       .describe("The macvtap CNI plugin and its device plugin."),
     kubeSecondaryDNS: z
       .object({
-        domain: text("Domain of the served names."),
+        domain: matching(
+          { max: MAX_TEXT, pattern: DOMAIN_PATTERN, message: DOMAIN_TEXT },
+          "Domain of the served names.",
+        ),
         nameServerIP: shortText("IP address at which clients reach the name server."),
       })
       .exactOptional()
@@ -143,7 +168,10 @@ export const networkAddonsConfigSpecSchema = z
       }),
     kubevirtIpamController: z
       .object({
-        defaultNetworkNADNamespace: text("Namespace of the NetworkAttachmentDefinition of the default network."),
+        defaultNetworkNADNamespace: matching(
+          { max: MAX_LABEL, pattern: NAD_NAMESPACE_PATTERN, message: NAD_NAMESPACE_TEXT },
+          "Namespace of the NetworkAttachmentDefinition of the default network.",
+        ),
       })
       .exactOptional()
       .describe("Persistent IP addresses for virtual machines."),

@@ -1,21 +1,46 @@
 /** Where pods of a component may run: the core/v1 fields, copied into pod templates as they are. */
 
 import * as z from "zod";
-import { celRules, PRESERVE_UNKNOWN_FIELDS } from "./cel.ts";
+import { type CelRule, celRules, PRESERVE_UNKNOWN_FIELDS } from "./cel.ts";
+import {
+  isLabelKey,
+  isLabelValue,
+  LABEL_KEY_PATTERN,
+  LABEL_VALUE_PATTERN,
+  MAX_LABEL,
+  MAX_LABEL_KEY,
+  MAX_SUBDOMAIN,
+} from "./legal-names.ts";
 
 /** More than any cluster has taints. Bounds the size of pods and the cost of rules. */
 const MAX_TOLERATIONS = 500;
+
+/** More than any node is chosen by. Bounds the same. */
+const MAX_SELECTOR_LABELS = 100;
+
+export const KEY_TEXT =
+  "has to be the key of a label: NAME or DOMAIN/NAME, with a NAME of at most 63 letters, digits and - _ .";
+export const VALUE_TEXT =
+  "has to be the value of a label: empty, or at most 63 letters, digits and - _ . with a letter or digit at both ends";
 
 const OPERATORS = ["", "Exists", "Equal", "Lt", "Gt"];
 const EFFECTS = ["", "NoSchedule", "PreferNoSchedule", "NoExecute"];
 
 const tolerationSchema = z.object({
-  key: z.string().exactOptional().describe("Taint key that is tolerated; empty tolerates every key."),
+  key: z
+    .string()
+    .max(MAX_LABEL_KEY)
+    .exactOptional()
+    .describe("Taint key that is tolerated; empty tolerates every key."),
   operator: z
     .string()
     .exactOptional()
     .describe("Exists or Equal: how the key relates to the value. Equal when empty. Kubernetes 1.35 adds Lt and Gt."),
-  value: z.string().exactOptional().describe("Taint value that is tolerated when the operator is not Exists."),
+  value: z
+    .string()
+    .max(MAX_LABEL)
+    .exactOptional()
+    .describe("Taint value that is tolerated when the operator is not Exists."),
   effect: z
     .string()
     .exactOptional()
@@ -28,12 +53,32 @@ const tolerationSchema = z.object({
 
 export type Toleration = z.infer<typeof tolerationSchema>;
 
-/** What the API server demands of pods, so that a wrong toleration is refused where it is written. */
-export const TOLERATION_RULES: readonly {
+interface PlacementRule<T> {
   readonly rule: string;
   readonly message: string;
-  readonly holds: (toleration: Toleration) => boolean;
-}[] = [
+  readonly holds: (value: T) => boolean;
+}
+
+const isKey = (value: string): string =>
+  `${value}.matches('${LABEL_KEY_PATTERN}') && ${value}.indexOf('/') <= ${MAX_SUBDOMAIN}`;
+const isValue = (value: string): string => `${value}.matches('${LABEL_VALUE_PATTERN}')`;
+
+/** What the API server demands of pods, so that a wrong label is refused where it is written. */
+export const SELECTOR_RULES: readonly PlacementRule<Readonly<Record<string, string>>>[] = [
+  {
+    rule: `self.all(key, ${isKey("key")})`,
+    message: `each key ${KEY_TEXT}`,
+    holds: (selector) => Object.keys(selector).every(isLabelKey),
+  },
+  {
+    rule: `self.all(key, ${isValue("self[key]")})`,
+    message: `each value ${VALUE_TEXT}`,
+    holds: (selector) => Object.values(selector).every(isLabelValue),
+  },
+];
+
+/** The same for a toleration. */
+export const TOLERATION_RULES: readonly PlacementRule<Toleration>[] = [
   {
     rule: `!has(self.operator) || self.operator in ${JSON.stringify(OPERATORS)}`,
     message: "operator of a toleration has to be Exists or Equal (Kubernetes 1.35 adds Lt and Gt)",
@@ -59,14 +104,34 @@ export const TOLERATION_RULES: readonly {
     message: "a toleration with tolerationSeconds has to have the effect NoExecute",
     holds: ({ tolerationSeconds, effect }) => tolerationSeconds === undefined || effect === "NoExecute",
   },
+  {
+    rule: `!has(self.key) || self.key == '' || (${isKey("self.key")})`,
+    message: `key of a toleration ${KEY_TEXT}`,
+    holds: ({ key = "" }) => key === "" || isLabelKey(key),
+  },
+  {
+    rule: `!has(self.value) || ${isValue("self.value")}`,
+    message: `value of a toleration ${VALUE_TEXT}`,
+    holds: ({ value = "" }) => isLabelValue(value),
+  },
 ];
+
+const celOf = (rules: readonly PlacementRule<never>[]): { readonly "x-kubernetes-validations": readonly CelRule[] } =>
+  celRules(...rules.map(({ rule, message }) => ({ rule, message })));
 
 export const placementSchema = z
   .object({
     nodeSelector: z
-      .record(z.string(), z.string())
+      .record(z.string(), z.string().max(MAX_LABEL))
+      .refine((selector) => Object.keys(selector).length <= MAX_SELECTOR_LABELS, {
+        error: `Too many: must have at most ${MAX_SELECTOR_LABELS} labels`,
+      })
       .exactOptional()
-      .describe("Labels that a node must carry, with their values, for pods to be scheduled on it."),
+      .meta({
+        description: "Labels that a node must carry, with their values, for pods to be scheduled on it.",
+        maxProperties: MAX_SELECTOR_LABELS,
+        ...celOf(SELECTOR_RULES),
+      }),
     affinity: z
       .looseObject({})
       .exactOptional()
@@ -76,7 +141,7 @@ export const placementSchema = z
         ...PRESERVE_UNKNOWN_FIELDS,
       }),
     tolerations: z
-      .array(tolerationSchema.meta(celRules(...TOLERATION_RULES.map(({ rule, message }) => ({ rule, message })))))
+      .array(tolerationSchema.meta(celOf(TOLERATION_RULES)))
       .max(MAX_TOLERATIONS)
       .exactOptional()
       .describe("Taints of nodes that pods tolerate."),

@@ -15,6 +15,7 @@ export type StructuralSchema = {
   maxLength?: number;
   minItems?: number;
   maxItems?: number;
+  maxProperties?: number;
   required?: string[];
   properties?: Record<string, StructuralSchema>;
   items?: StructuralSchema;
@@ -36,6 +37,7 @@ const KEPT = [
   "maxLength",
   "minItems",
   "maxItems",
+  "maxProperties",
   "required",
 ] as const;
 

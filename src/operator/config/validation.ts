@@ -21,8 +21,14 @@ import { parseRange } from "../../api/mac-range.ts";
 import {
   CRI_SOCKET_PATTERN,
   CRI_SOCKET_TEXT,
+  DEVICE_PLUGIN_CONFIG_PATTERN,
+  DEVICE_PLUGIN_CONFIG_TEXT,
+  DOMAIN_PATTERN,
+  DOMAIN_TEXT,
   IMAGE_PULL_POLICIES,
   MULTUS_REQUIRED,
+  NAD_NAMESPACE_PATTERN,
+  NAD_NAMESPACE_TEXT,
   NAME_SERVER_PATTERN,
   NAME_SERVER_TEXT,
   type NetworkAddonsConfigSpec,
@@ -34,7 +40,7 @@ import {
   SELF_SIGN_PREFIX,
 } from "../../api/network-addons-config.ts";
 import { PROBE_ADDRESSES } from "../../api/node-ports.ts";
-import { TOLERATION_RULES } from "../../api/placement.ts";
+import { SELECTOR_RULES, TOLERATION_RULES } from "../../api/placement.ts";
 import { CIPHER_NAME_PATTERN, CUSTOM_PROFILE_TEXT, cipherText } from "../../api/tls-security-profile.ts";
 import type { PlatformFacts } from "../watch/platform.ts";
 
@@ -52,7 +58,7 @@ export function validateSpec(spec: unknown, facts: PlatformFacts): string[] {
     ...rangeErrors(parsed.data.kubeMacPool),
     ...pullPolicyErrors(parsed.data.imagePullPolicy),
     ...selfSignErrors(parsed.data.selfSignConfiguration),
-    ...secondaryDnsErrors(parsed.data.kubeSecondaryDNS),
+    ...nameErrors(parsed.data),
     ...placementErrors(parsed.data.placementConfiguration),
     ...tlsErrors(parsed.data.tlsSecurityProfile ?? {}),
   ];
@@ -137,18 +143,32 @@ function selfSignErrors(configuration: NetworkAddonsConfigSpec["selfSignConfigur
   );
 }
 
-function secondaryDnsErrors(dns: NetworkAddonsConfigSpec["kubeSecondaryDNS"]): string[] {
-  return new RegExp(NAME_SERVER_PATTERN).test(dns?.nameServerIP ?? "") ? [] : [NAME_SERVER_TEXT];
+/** Of what components of other projects get as it is. */
+function nameErrors({
+  kubeSecondaryDNS: dns,
+  macvtap,
+  kubevirtIpamController: ipam,
+}: NetworkAddonsConfigSpec): string[] {
+  const checks = [
+    [macvtap?.devicePluginConfig, DEVICE_PLUGIN_CONFIG_PATTERN, DEVICE_PLUGIN_CONFIG_TEXT],
+    [dns?.domain, DOMAIN_PATTERN, DOMAIN_TEXT],
+    [dns?.nameServerIP, NAME_SERVER_PATTERN, NAME_SERVER_TEXT],
+    [ipam?.defaultNetworkNADNamespace, NAD_NAMESPACE_PATTERN, NAD_NAMESPACE_TEXT],
+  ] as const;
+  return checks.flatMap(([value = "", pattern, text]) => (new RegExp(pattern).test(value) ? [] : [text]));
 }
 
 function placementErrors(placement: NetworkAddonsConfigSpec["placementConfiguration"] = {}): string[] {
-  return Object.entries(placement).flatMap(([half, { tolerations = [] }]) =>
-    tolerations.flatMap((toleration, index) =>
+  return Object.entries(placement).flatMap(([half, { nodeSelector = {}, tolerations = [] }]) => [
+    ...SELECTOR_RULES.filter(({ holds }) => !holds(nodeSelector)).map(
+      ({ message }) => `placementConfiguration.${half}.nodeSelector: ${message}`,
+    ),
+    ...tolerations.flatMap((toleration, index) =>
       TOLERATION_RULES.filter(({ holds }) => !holds(toleration)).map(
         ({ message }) => `placementConfiguration.${half}.tolerations[${index}]: ${message}`,
       ),
     ),
-  );
+  ]);
 }
 
 function tlsErrors({ type, custom }: NonNullable<NetworkAddonsConfigSpec["tlsSecurityProfile"]>): string[] {

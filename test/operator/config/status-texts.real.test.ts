@@ -54,7 +54,9 @@ describe("with the definition without rules, the status", () => {
   });
 
   it("names the object and the reason where nonsense is left to the API server, and the rest is deployed", async () => {
-    const workloads = { nodeSelector: { "no label": "at all" } };
+    const terms = [{ matchExpressions: [{ key: "no label", operator: "Exists" }] }];
+    const nodeAffinity = { requiredDuringSchedulingIgnoredDuringExecution: { nodeSelectorTerms: terms } };
+    const workloads = { affinity: { nodeAffinity } };
     const spec = { linuxBridge: {}, kubeMacPool: {}, placementConfiguration: { workloads } };
     await expect.poll(() => replace(spec)).toBeDefined();
     await expect.poll(verdict).toMatchObject({

@@ -1,11 +1,15 @@
 /** Every text with which a spec is refused: one table for the API server, which reads the CRD, and for the operator's status. */
 
 import {
+  DEVICE_PLUGIN_CONFIG_TEXT,
+  DOMAIN_TEXT,
   MULTUS_REQUIRED,
+  NAD_NAMESPACE_TEXT,
   NAME_SERVER_TEXT,
   NO_CRI_SOCKET_TEXT,
   SELF_SIGN_PREFIX,
 } from "../../../src/api/network-addons-config.ts";
+import { KEY_TEXT, VALUE_TEXT } from "../../../src/api/placement.ts";
 import { CUSTOM_PROFILE_TEXT, cipherText } from "../../../src/api/tls-security-profile.ts";
 import type { Facts } from "../../../src/operator/watch/facts.ts";
 import { WRONG_LINUX_BRIDGES } from "./wrong-linux-bridges.ts";
@@ -39,6 +43,12 @@ const tolerated = (toleration: object, text: string): WrongSpec => ({
   spec: { placementConfiguration: { workloads: { tolerations: [toleration] } } },
   texts: [`placementConfiguration.workloads.tolerations[0]: ${text}`],
   atAdmission: [`spec.placementConfiguration.workloads.tolerations[0]: Invalid value`, text],
+});
+const selected = (nodeSelector: object, text: string): WrongSpec => ({
+  what: `the nodeSelector ${JSON.stringify(nodeSelector).slice(0, 60)}`,
+  spec: { placementConfiguration: { infra: { nodeSelector } } },
+  texts: [`placementConfiguration.infra.nodeSelector: ${text}`],
+  atAdmission: [`spec.placementConfiguration.infra.nodeSelector: Invalid value`, text],
 });
 const cipher = (name: string): WrongSpec => ({
   what: `the cipher "${name}"`,
@@ -109,6 +119,35 @@ export const WRONG_SPECS: readonly WrongSpec[] = [
       texts: [NAME_SERVER_TEXT],
     }),
   ),
+  ...each(
+    [
+      "two words",
+      "a..b",
+      ".",
+      "example.com.",
+      "-a.example",
+      "a\nDOMAIN=b",
+      "$(HOME)",
+      "a/b",
+      "a_b",
+      `${"a".repeat(64)}.b`,
+    ],
+    (domain) => ({ spec: { kubeSecondaryDNS: { domain } }, texts: [DOMAIN_TEXT] }),
+  ),
+  ...each(["Mine", "my config", "a/b", "a..b", "-a", "a\n"], (devicePluginConfig) => ({
+    spec: { macvtap: { devicePluginConfig } },
+    texts: [DEVICE_PLUGIN_CONFIG_TEXT],
+  })),
+  ...each(["Nads", "my nads", "a.b", "a/b", "-a", "nads --v=9"], (defaultNetworkNADNamespace) => ({
+    spec: { kubevirtIpamController: { defaultNetworkNADNamespace } },
+    texts: [NAD_NAMESPACE_TEXT],
+  })),
+  {
+    what: "a namespace that is too long",
+    spec: { kubevirtIpamController: { defaultNetworkNADNamespace: "n".repeat(64) } },
+    texts: ["spec.kubevirtIpamController.defaultNetworkNADNamespace: Too big: expected string to have <=63 characters"],
+    atAdmission: ["spec.kubevirtIpamController.defaultNetworkNADNamespace", "Too long: may not be more than 63"],
+  },
   {
     what: "one of four durations",
     spec: { selfSignConfiguration: { caRotateInterval: "1h0m0s" } },
@@ -169,6 +208,30 @@ export const WRONG_SPECS: readonly WrongSpec[] = [
     { operator: "Exists", tolerationSeconds: 5 },
     "a toleration with tolerationSeconds has to have the effect NoExecute",
   ),
+  tolerated({ key: "a b", operator: "Exists" }, `key of a toleration ${KEY_TEXT}`),
+  tolerated({ key: "a/b/c", operator: "Exists" }, `key of a toleration ${KEY_TEXT}`),
+  tolerated({ key: "a", value: "b a r" }, `value of a toleration ${VALUE_TEXT}`),
+  tolerated({ key: "a", operator: "Equal", value: "-" }, `value of a toleration ${VALUE_TEXT}`),
+  ...["", "a b", "a/b/c", "Zone/a", "/a", "a/", "-a", "a".repeat(64), `${"d".repeat(254)}/a`].map((key) =>
+    selected({ "kubernetes.io/os": "linux", [key]: "" }, `each key ${KEY_TEXT}`),
+  ),
+  ...["b a r", "a/b", "-a", "a.", "linux\n"].map((value) => selected({ zone: value }, `each value ${VALUE_TEXT}`)),
+  {
+    what: "a value of a label that is too long",
+    spec: { placementConfiguration: { infra: { nodeSelector: { zone: "a".repeat(64) } } } },
+    texts: ["spec.placementConfiguration.infra.nodeSelector.zone: Too big: expected string to have <=63 characters"],
+    atAdmission: ["spec.placementConfiguration.infra.nodeSelector.zone", "Too long: may not be more than 63"],
+  },
+  {
+    what: "1,000 labels",
+    spec: {
+      placementConfiguration: {
+        workloads: { nodeSelector: Object.fromEntries(Array.from({ length: 1000 }, (_, n) => [`l${n}`, ""])) },
+      },
+    },
+    texts: ["spec.placementConfiguration.workloads.nodeSelector: Too many: must have at most 100 labels"],
+    atAdmission: ["spec.placementConfiguration.workloads.nodeSelector: Too many: 1000: must have at most 100 items"],
+  },
   {
     what: "10,000 tolerations",
     spec: { placementConfiguration: { infra: { tolerations: Array(10_000).fill({ operator: "Exists" }) } } },
