@@ -259,7 +259,10 @@ describe("objects that run, on a real API server", () => {
     // The replica may see the pod before it sees that the namespace is not managed any more.
     await eventually("the pod does not count", async () => (await gauge(mac)) === 0);
     await setLabel(POD_WEBHOOK, "allocate", "pods");
-    await eventually("the pod counts once its namespace is managed", async () => (await gauge(mac)) === 2);
+    const intruder = { name: "intruder", namespace: "pods" };
+    const bound = { metadata: intruder, target: { kind: "Node", name: "node-a" } };
+    await fixture.admin.createSubresource(KINDS.pods, intruder, "binding", bound);
+    await eventually("the pod counts on a node once its namespace is managed", async () => (await gauge(mac)) === 2);
     const events = [
       ["pods", "intruder", "pod/pods/intruder"],
       ["shared", "beside-pod", "vmi/shared/beside-pod"],

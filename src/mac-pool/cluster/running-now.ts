@@ -5,7 +5,7 @@ import { textAt } from "../../kube/json-path.ts";
 import type { RunningObject } from "../claims/collision.ts";
 import { cut, mayBe } from "../claims/owner.ts";
 import { instanceMacs, type ListedMac, podMacs, referenceOf } from "../objects/listed-macs.ts";
-import { attachmentsOfPod, runningInstance, runningPod } from "../objects/running.ts";
+import { attachmentsOfPod, isNotAttached, runningInstance, runningPod } from "../objects/running.ts";
 
 /** Something that runs with an address, and its network. */
 export interface RunningAt extends RunningObject {
@@ -25,17 +25,18 @@ export function instanceWith(mac: Mac, instance: KubeObject, owners: Owners): Ru
 
 /**
  * A pod that has the address. The pool knows so of what a managed pod asks for, which admission has judged, and of what a
- * claim names it for. Any other pod only says so itself, by what multus writes into its annotation when it is attached: one that
- * asks for an address and has no interface does not run with it. Undefined for one that does not.
+ * claim names it for, unless multus tells that it is not attached. Any other pod only says so itself, by what multus writes
+ * into its annotation. Undefined for one that does not have it, as before it has a node.
  */
 export function podWith(mac: Mac, pod: KubeObject, isManaged: boolean, owners: Owners): RunningAt | undefined {
+  if (textAt(pod, "spec", "nodeName") === "") return undefined;
   const listed = podMacs(pod);
   const found = { ...runningPod(pod), ...placeOf(mac, listed, owners), isManaged };
   const ref = referenceOf("Pod", pod);
   const isKnown = listed.some((one) => one.mac === mac) || owners.some((owner) => mayBe(owner, ref));
-  if (isManaged && isKnown) return found;
+  if (isManaged && isKnown && !isNotAttached(mac, pod)) return found;
   const attachment = attachmentsOfPod(pod).find((one) => one.mac === mac);
-  if (attachment === undefined || textAt(pod, "spec", "nodeName") === "") return undefined;
+  if (attachment === undefined) return undefined;
   const network = cut(attachment.network, MAX_NETWORK_CHARS);
   return { ...found, network, interface: cut(attachment.interface, MAX_NAME_CHARS), saidBy: "network-status" };
 }

@@ -40,18 +40,28 @@ interface ReportedAttachment {
  * whatever the pod asks for by now. A launcher has its VMI's. Anybody who may write the pod writes this text too.
  */
 export function attachmentsOfPod(pod: KubeObject): readonly ReportedAttachment[] {
-  return isLauncher(pod) || isFinished(pod) ? [] : attachmentsReported(pod);
+  return isLauncher(pod) || isFinished(pod) ? [] : networkStatus(pod).attachments;
 }
 
-const attachmentsReported = readOnce(networkStatusOf, (pod): readonly ReportedAttachment[] =>
-  reported(pod)
-    .slice(0, MAX_POD_MACS)
-    .flatMap((entry) => {
-      const mac = parseMac(textAt(entry, "mac"));
-      const network = `multus ${textAt(entry, "name")}`;
-      return mac === undefined ? [] : [{ mac, interface: textAt(entry, "interface"), network }];
-    }),
-);
+/**
+ * Whether multus lists what is attached to a pod, and an address is not among it: what the pod asks for is not attached yet, or
+ * not any more. Not every plugin tells the address of its interface.
+ */
+export function isNotAttached(mac: Mac, pod: KubeObject): boolean {
+  const { attachments, tellsAll } = networkStatus(pod);
+  return tellsAll && attachments.every((attachment) => attachment.mac !== mac);
+}
+
+const networkStatus = readOnce(networkStatusOf, (pod) => {
+  const all = statusEntries(pod);
+  const secondary = all.filter(isSecondary);
+  const attachments = secondary.slice(0, MAX_POD_MACS).flatMap((entry): readonly ReportedAttachment[] => {
+    const mac = parseMac(textAt(entry, "mac"));
+    const network = `multus ${textAt(entry, "name")}`;
+    return mac === undefined ? [] : [{ mac, interface: textAt(entry, "interface"), network }];
+  });
+  return { attachments, tellsAll: all.length > 0 && attachments.length === secondary.length };
+});
 
 export function attachedMacsOfPod(pod: KubeObject): readonly Mac[] {
   return attachmentsOfPod(pod).map(({ mac }) => mac);
@@ -106,7 +116,8 @@ export function interfacesLeftBehind(pod: KubeObject): { readonly interface: str
   const networks = podNetworks(pod);
   if (!isLauncher(pod) || isFinished(pod) || networks.form === "malformed") return [];
   const asked = networks.form === "none" ? [] : networks.elements.map((element) => element.interface);
-  return reported(pod)
+  return statusEntries(pod)
+    .filter(isSecondary)
     .map((entry) => ({ interface: textAt(entry, "interface"), network: textAt(entry, "name") }))
     .filter((one) => PLUGGABLE.test(one.interface) && !asked.includes(one.interface));
 }
@@ -115,17 +126,20 @@ export function networkStatusOf(pod: unknown): string {
   return textAt(pod, "metadata", "annotations", NETWORK_STATUS_ANNOTATION);
 }
 
-/** What multus says of each attachment. The default network is the cluster's own plugin's. */
-function reported(pod: unknown): unknown[] {
+/** What multus says of each attachment. */
+function statusEntries(pod: unknown): unknown[] {
   const text = networkStatusOf(pod);
   if (text === "") return [];
   try {
     const entries: unknown = JSON.parse(text);
-    return Array.isArray(entries) ? entries.filter((entry) => at(entry, "default") !== true) : [];
+    return Array.isArray(entries) ? entries : [];
   } catch {
     return [];
   }
 }
+
+/** The default network is the cluster's own plugin's. */
+const isSecondary = (entry: unknown): boolean => at(entry, "default") !== true;
 
 function canonical(texts: readonly string[]): string[] {
   const macs = texts.map((text): Mac | undefined => (text === "" ? undefined : parseMac(text)));

@@ -1,4 +1,4 @@
-import { expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { formatMac, type Mac } from "../../../../src/api/mac.ts";
 import { NETWORK_STATUS_ANNOTATION, NETWORKS_ANNOTATION, POD_WEBHOOK } from "../../../../src/api/names.ts";
 import type { KubeObject } from "../../../../src/kube/client/resource.ts";
@@ -98,6 +98,35 @@ it("are managed ones too whose address the pool did not admit", async () => {
     ["asks", undefined],
     ["forged", "network-status"],
   ]);
+});
+
+describe("a managed pod", () => {
+  const asks = { [NETWORKS_ANNOTATION]: networksOf(FIRST) };
+  const listing = (...entries: object[]): Record<string, string> => ({
+    ...asks,
+    [NETWORK_STATUS_ANNOTATION]: JSON.stringify([{ name: "cni", interface: "eth0", default: true }, ...entries]),
+  });
+  const blue = { name: "pods/blue", interface: "net1" };
+  const collisionsWith = async (annotations: Record<string, string>, node?: string): Promise<number> => {
+    const pods = [podOf("pods", "asks", annotations, node)];
+    await using fixture = await InspectionFixture.start({ namespaces: NAMESPACES, ...machine, pods });
+    return fixture.inspector.collisionsIn(undefined, EVERYTHING).items.length;
+  };
+
+  it("runs with an address that it asks for once it has a node, unless its network-status lists others", async () => {
+    expect(await collisionsWith(asks, "node-b")).toBe(1);
+    expect(await collisionsWith(listing({ ...blue, mac: formatMac(FIRST) }), "node-b")).toBe(1);
+    // Not every plugin reports an address.
+    expect(await collisionsWith(listing(blue), "node-b")).toBe(1);
+    expect(await collisionsWith({ ...asks, [NETWORK_STATUS_ANNOTATION]: "no list" }, "node-b")).toBe(1);
+  });
+
+  it("does not while it waits for a node, or for the interface with it", async () => {
+    expect(await collisionsWith(asks)).toBe(0);
+    expect(await collisionsWith(listing({ ...blue, mac: formatMac(FIRST) }))).toBe(0);
+    expect(await collisionsWith(listing(), "node-b")).toBe(0);
+    expect(await collisionsWith(listing({ ...blue, mac: formatMac(SECOND) }), "node-b")).toBe(0);
+  });
 });
 
 it("keep no collision that the pool knows out of the list", async () => {
