@@ -1,6 +1,6 @@
 import { describeHostConflict, HOST_CONFLICT_ADVICE } from "../api/host-interfaces.ts";
 import { describeUnusable, formatMac, type Mac } from "../api/mac.ts";
-import type { CollisionPartyView, OwnerView } from "../mac-pool/inspection/rest/views.ts";
+import type { OwnerView } from "../mac-pool/inspection/rest/views.ts";
 import type { KnownClaim, KnownOwner, ListedClaim, UnclaimedAddress } from "./backends/pool-backend.ts";
 import type { CommandInput } from "./command.ts";
 import { localTime, shortAge, spanInWords } from "./quantities.ts";
@@ -42,7 +42,7 @@ export function describeClaim(claim: KnownClaim, terminal: Terminal, nowMs: numb
   if (claim.phase === "Quarantined") {
     const until = Date.parse(claim.until ?? "");
     const text = `${mac} is in quarantine until ${localTime(until)}, for ${spanInWords(until - nowMs)} more. It has no owner.`;
-    const said = saidText(mac, claim.sayingPods, terminal);
+    const said = besideText(mac, claim, terminal);
     return (
       wrapped(terminal, text, 0) +
       formatFields([["origin", originText(claim)]], terminal) +
@@ -54,19 +54,26 @@ export function describeClaim(claim: KnownClaim, terminal: Terminal, nowMs: numb
   const held = [...owners.map(describeOwner), ...hiddenText(elsewhere)].join(" and ") || "no owner";
   const details = owners.map((owner) => formatFields(ownerFields(claim, owner, nowMs), terminal));
   const conflict = hostText(claim, terminal, HOST_CONFLICT_ADVICE);
-  const said = saidText(mac, claim.sayingPods, terminal);
+  const said = besideText(mac, claim, terminal);
   return wrapped(terminal, `${mac} ${verb} ${held}`, 0) + [...details, said, conflict].filter(Boolean).join("\n");
 }
 
-/** Of pods that only say that they have the address; nothing for none. */
-export function saidText(
+const SAID = "only its annotation network-status says so, and who may write the pod can write that";
+export const UNMANAGED = "the MAC pool does not manage it";
+
+/** What has the address beside its owners. */
+export type Beside = Pick<KnownClaim, "sayingPods" | "unmanagedInstances">;
+
+/** Of what has the address beside its owners; nothing for none. */
+export function besideText(
   mac: string,
-  pods: readonly (ObjectName & Pick<CollisionPartyView, "node">)[] = [],
+  { sayingPods = [], unmanagedInstances = [] }: Beside,
   terminal: Terminal,
 ): string {
-  const texts = pods.map((pod) => {
-    const where = pod.node === undefined ? "" : ` on ${pod.node}`;
-    return `${describeOwner(pod)}${where} has ${mac} too: only its annotation network-status says so, and who may write the pod can write that.`;
+  const texts = [...unmanagedInstances, ...sayingPods].map((party) => {
+    const where = party.node === undefined ? "" : ` on ${party.node}`;
+    const why = party.saidBy === undefined ? UNMANAGED : SAID;
+    return `${describeOwner(party)}${where} has ${mac} too: ${why}.`;
   });
   return texts.map((text) => wrapped(terminal, text, 0)).join("");
 }

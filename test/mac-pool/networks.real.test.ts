@@ -67,7 +67,7 @@ describe("pools with conflictScope Network, on a real API server", () => {
   const start = (vm: KubeObject): Promise<KubeObject> => fixture.admin.create(KINDS.instances, instanceOf(vm));
   const report = async (vmi: KubeObject, mac: string): Promise<void> => {
     const { name = "", namespace = "" } = vmi.metadata;
-    const body = { status: { phase: "Running", interfaces: [{ name: "a", mac }] } };
+    const body = { status: { phase: "Running", nodeName: "node-a", interfaces: [{ name: "a", mac }] } };
     await fixture.admin.patch(KINDS.instances, { name, namespace }, { type: "merge", body }, { subresource: "status" });
   };
   const conflictsOf = async (name: string) => (await fixture.admin.get(KINDS.pools, { name })).status?.conflicts;

@@ -57,7 +57,7 @@ describe("objects that run, on a real API server", () => {
     );
   };
   const reports = (vmi: KubeObject, mac: string, more: object = {}): Promise<void> =>
-    setStatus(vmi, { phase: "Running", interfaces: [{ name: "a", mac }], ...more });
+    setStatus(vmi, { phase: "Running", nodeName: "node-a", interfaces: [{ name: "a", mac }], ...more });
   const stop = async ({ metadata: { name = "", namespace = "" } }: KubeObject): Promise<void> => {
     await fixture.admin.delete(KINDS.instances, { name, namespace });
   };
@@ -274,9 +274,35 @@ describe("objects that run, on a real API server", () => {
         ),
       );
     }
-    await setLabel(VM_WEBHOOK, "ignore", "shared");
-    await eventually("over once the VM's namespace is not managed", async () => (await gauge(mac)) === 0);
-    await setLabel(VM_WEBHOOK, null, "shared");
+    await setLabel(POD_WEBHOOK, "ignore", "pods");
+    await eventually("over once the pod's namespace is not managed", async () => (await gauge(mac)) === 0);
+  });
+
+  it("collides with a VM of a namespace that opted out", async () => {
+    const mac = "02:5d:1c:00:02:03";
+    const metadata = { name: "out", labels: { [VM_WEBHOOK]: "ignore" } };
+    await fixture.admin.create(RESOURCES.namespaces, { metadata });
+    const [a] = await twins(mac, "beside-out");
+    if (a === undefined) throw new Error("no VM");
+    await reports(await start(a), mac);
+    const stranger = await fixture.admin.create(KINDS.instances, {
+      metadata: { name: "stranger", namespace: "out" },
+      spec: guestSpec([{ name: "a" }]),
+    } as KubeObject);
+    await reports(stranger, mac);
+    await eventually("two objects", async () => (await gauge(mac)) === 2);
+    for (const [namespace, name] of [
+      ["shared", "beside-out"],
+      ["out", "stranger"],
+    ] as const) {
+      await eventually(`an event on ${name}, which names nothing of the other namespace`, async () =>
+        (await eventsOf(namespace, name, "MACCollision")).some((note) =>
+          note.startsWith(`MAC ${mac}: Collision between vmi/${namespace}/${name}, an object in another namespace. `),
+        ),
+      );
+    }
+    await stop(stranger);
+    await eventually("over once it is deleted", async () => (await gauge(mac)) === 0);
   });
 
   it("start, and get what is plugged in, without the pool when it is down", async () => {

@@ -113,7 +113,9 @@ export interface UnclaimedAddress {
   /** Holders in namespaces that the user may not see. */
   readonly elsewhere: number;
   /** Pods that only say that they have it. */
-  readonly sayingPods?: readonly CollisionPartyView[];
+  readonly sayingPods?: CollisionPartyView[];
+  /** VMIs that run with it, and that the pool does not manage. */
+  readonly unmanagedInstances?: CollisionPartyView[];
   /** The interfaces of nodes that have it, in words. */
   readonly hosts: string | undefined;
   readonly knowsHosts: boolean;

@@ -74,11 +74,13 @@ export class RestBackend implements PoolBackend {
   }
 
   async unclaimed(mac: Mac, namespace: string): Promise<UnclaimedAddress> {
-    const [{ inRange, holders, elsewhere, hostAddress: hosts, sayingPods = [] }, pools] = await Promise.all([
+    const [{ inRange, holders, elsewhere, hostAddress: hosts, ...beside }, pools] = await Promise.all([
       this.check(mac, namespace),
       this.#readablePools(),
     ]);
-    return { inRange, pool: poolWith(pools, mac)?.name, holders, elsewhere, sayingPods, hosts, knowsHosts: true };
+    const { sayingPods = [], unmanagedInstances = [] } = beside;
+    const pool = poolWith(pools, mac)?.name;
+    return { inRange, pool, holders, elsewhere, sayingPods, unmanagedInstances, hosts, knowsHosts: true };
   }
 
   map(pool: string, { cells, from, to }: MapSection): Promise<MapView> {

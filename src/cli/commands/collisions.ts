@@ -3,7 +3,7 @@ import { type Mac, parseMac } from "../../api/mac.ts";
 import type { OwnerKind } from "../../api/mac-claim.ts";
 import { describeSeenElsewhere } from "../../api/seen-elsewhere.ts";
 import type { CollisionView, StationView } from "../../mac-pool/inspection/rest/views.ts";
-import { describeOwner, hiddenText, saidText, shortKind } from "../claim-text.ts";
+import { besideText, describeOwner, hiddenText, shortKind } from "../claim-text.ts";
 import { compareRanges, type SharedAddress, sharedAddresses } from "../cluster-comparison.ts";
 import type { CommandInput, CommandResult, CommandSpec } from "../command.ts";
 import { noArguments, UsageError } from "../command-line.ts";
@@ -79,9 +79,12 @@ async function inCluster({ line, namespace: chosen, ask, terminal, nowMs }: Comm
     ),
   );
   const said = list.items.map(({ mac, parties }) =>
-    saidText(
+    besideText(
       mac,
-      parties.filter(({ saidBy }) => saidBy !== undefined),
+      {
+        sayingPods: parties.filter(({ saidBy }) => saidBy !== undefined),
+        unmanagedInstances: parties.filter(({ saidBy, isManaged }) => saidBy === undefined && isManaged === false),
+      },
       terminal,
     ),
   );

@@ -4,7 +4,7 @@ import { formatMac, type Mac, parseMac } from "../../api/mac.ts";
 import type { OwnerView } from "../../mac-pool/inspection/rest/views.ts";
 import { plain } from "../backends/plain-text.ts";
 import type { KnownClaim, ListedClaim } from "../backends/pool-backend.ts";
-import { describeClaim, describeOwner, describeUnclaimed, formatClaims, ownerName, saidText } from "../claim-text.ts";
+import { besideText, describeClaim, describeOwner, describeUnclaimed, formatClaims, ownerName } from "../claim-text.ts";
 import type { CommandInput, CommandResult, CommandSpec } from "../command.ts";
 import { oneArgument } from "../command-line.ts";
 import { type NamedOwner, namedOwner, OWNER_FORMS, ownersNamed } from "../owner-argument.ts";
@@ -45,7 +45,7 @@ async function findByMac(mac: Mac, input: CommandInput): Promise<CommandResult> 
   if (formatted !== undefined) return { stdout: formatted, exitCode: 0 };
   const namespace = (await input.namespace()) ?? (await input.open()).defaultNamespace;
   const address = await ask((backend) => backend.unclaimed(mac, namespace));
-  const said = saidText(formatMac(mac), address.sayingPods, terminal);
+  const said = besideText(formatMac(mac), address, terminal);
   return { stdout: wrapped(terminal, describeUnclaimed(mac, address), 0) + said, exitCode: 0 };
 }
 

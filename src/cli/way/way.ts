@@ -16,7 +16,9 @@ import {
   seatOfPod,
 } from "../../api/seen-elsewhere.ts";
 import type { Step } from "../../api/way.ts";
+import type { CollisionPartyView } from "../../mac-pool/inspection/rest/views.ts";
 import type { KnownHistory } from "../backends/pool-backend.ts";
+import { UNMANAGED } from "../claim-text.ts";
 import { lintNetworks, type Network } from "../networks.ts";
 import { bridge } from "./bridge-step.ts";
 import type { WayFacts, WayInterface } from "./facts.ts";
@@ -222,7 +224,7 @@ function aloneInCluster(facts: WayFacts, mac: string, name: string): Step {
   const elsewhere = collision?.elsewhere ?? 0;
   if (collision !== undefined && others.length + elsewhere > 0) {
     const hidden = elsewhere === 0 ? [] : [`${elsewhere} in namespaces that you may not see`];
-    const who = named([...others.map((one) => `${one.kind} ${one.namespace}/${one.name}`), ...hidden]);
+    const who = named([...others.map(partyText), ...hidden]);
     if (collision.isSaid && others.every(({ saidBy }) => saidBy !== undefined)) {
       return unknown("alone", `by what pods say of themselves, ${mac} is also in use by ${who}`, collision.advice);
     }
@@ -247,6 +249,11 @@ function hostsWith({ history, reports }: WayFacts, mac: string, name: string) {
     return found === undefined ? [] : [{ node: report.metadata.name ?? "", interface: found }];
   });
   return { value: hosts.length === 0 ? undefined : describeHosts(hosts) };
+}
+
+function partyText({ kind, namespace, name, isManaged, saidBy }: CollisionPartyView): string {
+  const note = isManaged === false && saidBy === undefined ? ` (${UNMANAGED})` : "";
+  return `${kind} ${namespace}/${name}${note}`;
 }
 
 /** A VM, its instance and its launcher are one. */

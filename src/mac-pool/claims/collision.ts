@@ -28,7 +28,7 @@ export function meetingObjects<P extends RunningObject>(
 /**
  * The objects that an alarm can be about, each list by itself: those that the pool knows to have the address, and the managed
  * ones of one namespace, whatever they say of themselves. So nobody raises an alarm about an object of another namespace
- * by what they write into a pod, and none about a namespace that the pool does not manage.
+ * by what they write into a pod.
  */
 export function alarmingObjects<P extends RunningObject>(refs: readonly P[]): readonly (readonly P[])[] {
   const known = refs.filter(({ saidBy }) => saidBy === undefined);

@@ -180,15 +180,14 @@ export class Caches {
     return this.observedOwners(mac).filter(mayOwn);
   }
 
-  /** What runs with the address now, and where it has it from: managed VMIs, and pods. */
+  /** What runs with the address now, and where it has it from: VMIs and pods, managed or not. */
   running(mac: Mac): RunningAt[] {
     const text = formatMac(mac);
     const owners = this.ownersOf(mac);
     return [
       ...this.instances
         .byIndex(BY_RUNNING, text)
-        .filter((instance) => this.#isManaged("VirtualMachineInstance", instance))
-        .map((instance) => instanceWith(mac, instance, owners)),
+        .flatMap((vmi) => instanceWith(mac, vmi, this.#isManaged("VirtualMachineInstance", vmi), owners) ?? []),
       ...this.pods
         .byIndex(BY_RUNNING, text)
         .flatMap((pod) => podWith(mac, pod, this.#isManaged("Pod", pod), owners) ?? []),

@@ -5,7 +5,7 @@ import { textAt } from "../../kube/json-path.ts";
 import type { RunningObject } from "../claims/collision.ts";
 import { cut, mayBe } from "../claims/owner.ts";
 import { instanceMacs, type ListedMac, podMacs, referenceOf } from "../objects/listed-macs.ts";
-import { attachmentsOfPod, isNotAttached, runningInstance, runningPod } from "../objects/running.ts";
+import { attachmentsOfPod, isNotAttached, runningInstance, runningPod, runsOnNode } from "../objects/running.ts";
 
 /** Something that runs with an address, and its network. */
 export interface RunningAt extends RunningObject {
@@ -19,8 +19,15 @@ export interface RunningAt extends RunningObject {
 /** Owners of an address by its claim. */
 type Owners = readonly ClaimOwner[];
 
-export function instanceWith(mac: Mac, instance: KubeObject, owners: Owners): RunningAt {
-  return { ...runningInstance(instance), ...placeOf(mac, instanceMacs(instance), owners), isManaged: true };
+/** A VMI that has the address, managed or not. Undefined for one whose guest does not run. */
+export function instanceWith(
+  mac: Mac,
+  instance: KubeObject,
+  isManaged: boolean,
+  owners: Owners,
+): RunningAt | undefined {
+  if (!runsOnNode(instance)) return undefined;
+  return { ...runningInstance(instance), ...placeOf(mac, instanceMacs(instance), owners), isManaged };
 }
 
 /**

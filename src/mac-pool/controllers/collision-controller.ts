@@ -7,7 +7,14 @@ import type { EventRecorder } from "../../kube/events/event-recorder.ts";
 import { Controller, type ReconcileResult } from "../../kube/informer/controller.ts";
 import type { Informer } from "../../kube/informer/informer.ts";
 import type { Log } from "../../kube/log.ts";
-import { alarmingObjects, collisionMessage, countObjects, meetingObjects, objectKeyOf } from "../claims/collision.ts";
+import {
+  alarmingObjects,
+  collisionMessage,
+  countObjects,
+  meetingObjects,
+  objectKeyOf,
+  type RunningObject,
+} from "../claims/collision.ts";
 import type { Caches } from "../cluster/caches.ts";
 import { regardingOf } from "../objects/kinds.ts";
 import { macsOfRunningInstance, macsOfRunningPod } from "../objects/running.ts";
@@ -125,7 +132,10 @@ export class CollisionController {
     const running = caches.running(mac);
     const domainsOf = running.length > 1 ? await caches.networks.of(running, signal) : () => undefined;
     const meeting = alarmingObjects(running).map((refs) => meetingObjects(refs, refs.map(domainsOf)));
-    const refs = meeting.find((each) => countObjects(each) > 1) ?? [];
+    // What only objects that opted out have in common is theirs.
+    const isAlarm = (refs: readonly RunningObject[]): boolean =>
+      countObjects(refs) > 1 && refs.some(({ isManaged }) => isManaged);
+    const refs = meeting.find(isAlarm) ?? [];
     const count = countObjects(refs);
     if (count <= 1) {
       if (this.#known.delete(text)) {

@@ -1,5 +1,6 @@
 import { formatMac, type Mac, parseMac } from "../../api/mac.ts";
 import { NETWORK_STATUS_ANNOTATION } from "../../api/names.ts";
+import { isFinishedPhase, isStartingPhase } from "../../api/phase.ts";
 import { type Seat, seatOf } from "../../api/seen-elsewhere.ts";
 import type { KubeObject } from "../../kube/client/resource.ts";
 import { at, listAt, textAt } from "../../kube/json-path.ts";
@@ -70,6 +71,16 @@ export function attachedMacsOfPod(pod: KubeObject): readonly Mac[] {
 /** The instance of a VM that waits to receive another one: its guest does not run until the migration is over. */
 export function isWaitingForSync(vmi: unknown): boolean {
   return textAt(vmi, "status", "phase") === "WaitingForSync";
+}
+
+/**
+ * Whether a node runs the guest: virt-handler says so. What the status says before can be the word of its author, as virt-api
+ * takes a status at creation.
+ */
+export function runsOnNode(vmi: unknown): boolean {
+  const phase = textAt(vmi, "status", "phase");
+  const isRunning = phase !== "" && !isStartingPhase(phase) && !isFinishedPhase(phase);
+  return isRunning && textAt(vmi, "status", "nodeName") !== "";
 }
 
 /** An object that runs, as far as it tells itself. */

@@ -68,6 +68,7 @@ function Details({ claim }: { readonly claim: ClaimView }) {
     elsewhere,
     name,
     sayingPods = [],
+    unmanagedInstances = [],
   } = claim;
   return (
     <>
@@ -127,6 +128,12 @@ function Details({ claim }: { readonly claim: ClaimView }) {
         <Owner key={`${owner.kind}/${owner.namespace}/${owner.name}/${owner.interface}`} owner={owner} />
       ))}
       {owners.length === 0 && elsewhere === 0 && <p>No object has it.</p>}
+      {unmanagedInstances.map((vmi) => (
+        <p key={`${vmi.namespace}/${vmi.name}`}>
+          <OwnerLink owner={vmi} />
+          {vmi.node !== undefined && ` on node ${vmi.node}`} has it too: the pool does not manage it.
+        </p>
+      ))}
       {sayingPods.map((pod) => (
         <p key={`${pod.namespace}/${pod.name}`}>
           <OwnerLink owner={pod} />

@@ -54,8 +54,8 @@ function CollisionTable({ collisions: shown }: { readonly collisions: readonly C
       <Empty title="Nothing collides.">
         <p>
           An address appears here while two running VMs or pods have it. Both had it before the pool, a policy allows
-          it, a guest has given itself another address than its VM has, or a pod's namespace is not managed. It also
-          appears while a node sees a {STATION} use the address of a VM or pod that runs there.
+          it, a guest has given itself another address than its VM has, or a namespace is not managed. It also appears
+          while a node sees a {STATION} use the address of a VM or pod that runs there.
         </p>
       </Empty>
     );
@@ -97,6 +97,7 @@ export function CollisionCard({ collision }: { readonly collision: CollisionView
                 </>
               )}
               {party.saidBy !== undefined && `, by its annotation ${party.saidBy} only`}
+              {party.isManaged === false && party.saidBy === undefined && ", which the pool does not manage"}
             </span>
           </li>
         ))}

@@ -30,6 +30,7 @@ export const collisions = z.array(collisionViewSchema).parse([
         name: "a-machine-with-a-name-that-is-longer-than-most",
         node: "node-b",
         since: AGO(3 * 86_400),
+        isManaged: false,
       },
     ],
     elsewhere: 1,

@@ -143,6 +143,20 @@ describe("the way from a request to a frame", () => {
     });
   });
 
+  it("says of a VM with the address that the pool does not manage it", () => {
+    const party = { kind: "VirtualMachineInstance", namespace: "out", name: "twin", node: "node-b" } as const;
+    const collision = {
+      mac: MAC,
+      parties: [{ ...party, isManaged: false as const }],
+      elsewhere: 0,
+      advice: "Stop one of them.",
+    };
+    expect(stop({ collisions: { value: [collision] } })).toMatchObject({
+      step: "alone",
+      text: `${MAC} is also in use by VirtualMachineInstance out/twin (the MAC pool does not manage it)`,
+    });
+  });
+
   it("does not take for certain what pods say of themselves", () => {
     const party = { kind: "Pod", namespace: "lab", name: "t4", saidBy: "network-status" } as const;
     const advice = "Look at its interfaces first.";

@@ -1,7 +1,7 @@
 import { Registry } from "prom-client";
 import { expect, it } from "vitest";
 import { formatMac, type Mac } from "../../../src/api/mac.ts";
-import { NETWORK_STATUS_ANNOTATION, POD_WEBHOOK } from "../../../src/api/names.ts";
+import { NETWORK_STATUS_ANNOTATION, POD_WEBHOOK, VM_WEBHOOK } from "../../../src/api/names.ts";
 import type { KubeObject } from "../../../src/kube/client/resource.ts";
 import { systemClock } from "../../../src/kube/clock.ts";
 import type { EventRecorder, Regarding } from "../../../src/kube/events/event-recorder.ts";
@@ -34,6 +34,35 @@ it("keeps little of collisions, however many objects with long names have the sa
   }).run(stop.signal);
   await eventually("every collision is found", () => collided.size === ADDRESSES);
   expect((heldBytes() - before) / 1024 / 1024).toBeLessThan(1);
+  stop.abort();
+  await running;
+});
+
+it("raises an alarm about a VM that runs beside one that opted out, and none about those that opted out", async () => {
+  const [one, other] = [FIRST, (FIRST + 1) as Mac];
+  const vmis = [
+    vmOf("default", "web", [one]),
+    vmOf("out", "a", [one]),
+    vmOf("out", "b", [other]),
+    vmOf("out", "c", [other]),
+  ];
+  await using fixture = await InspectionFixture.start({
+    namespaces: { default: {}, out: { [VM_WEBHOOK]: "ignore" } },
+    instances: vmis.map((vm) => instanceOf(vm, "node-a")),
+  });
+  const alarms: [string, number][] = [];
+  const events: string[] = [];
+  const stop = new AbortController();
+  const running = new CollisionController({
+    caches: fixture.caches,
+    events: { event: ({ metadata }: Regarding) => events.push(metadata.name ?? "") } as unknown as EventRecorder,
+    clock: systemClock,
+    log: silentLog,
+    metrics: new Registry(),
+    onCollision: (mac, refs) => refs > 0 && alarms.push([mac, refs]),
+  }).run(stop.signal);
+  await eventually("both VMIs have their event", () => events.length === 2);
+  expect([alarms, events.sort()]).toEqual([[[formatMac(one), 2]], ["a", "web"]]);
   stop.abort();
   await running;
 });

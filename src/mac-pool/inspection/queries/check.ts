@@ -13,7 +13,7 @@ import { describeObject, type InterfaceOwner, ownerOf } from "../../claims/owner
 import type { CheckView } from "../rest/views.ts";
 import type { Catalog } from "./catalog.ts";
 import { type ClaimQueries, rangeAt } from "./claims.ts";
-import { sayingPods } from "./collisions.ts";
+import { runningBeside } from "./collisions.ts";
 import { namespaceView } from "./namespaces.ts";
 import { hostAddressIn, type Scope, seen, sees } from "./scope.ts";
 
@@ -52,7 +52,7 @@ export function checkAddress(
     inRange: rangeAt(mac, caches) !== undefined,
     holders: visible.map((owner) => claims.ownerView(owner, scope)),
     elsewhere,
-    ...sayingPods(mac, catalog, scope),
+    ...runningBeside(mac, owners, catalog, scope),
     ...hostAddressIn(scope, index.hosts.at(mac)),
   };
   const refused = (code: string, message: string): CheckView => ({ ...view, accepted: false, code, message });

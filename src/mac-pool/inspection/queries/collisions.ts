@@ -97,16 +97,29 @@ function stationViews(affected: readonly Affected[]): StationView[] {
   return [...new Map(views.map((view) => [JSON.stringify(view), view])).values()].slice(0, MAX_PARTIES);
 }
 
-/** Pods that only say that they have the address, as far as the reader may see them. */
-export function sayingPods(mac: Mac, catalog: Catalog, scope: Scope): { readonly sayingPods?: CollisionPartyView[] } {
-  const saying = catalog.caches.running(mac).filter(({ saidBy }) => saidBy !== undefined);
-  const { visible } = seen(scope, saying);
-  if (visible.length === 0) return {};
-  return { sayingPods: visible.slice(0, MAX_PARTIES).map((pod) => partyView(mac, pod, catalog)) };
+/** What has the address beside its owners, as far as the reader may see it. */
+export function runningBeside(
+  mac: Mac,
+  owners: readonly ClaimOwner[],
+  catalog: Catalog,
+  scope: Scope,
+): { readonly sayingPods?: CollisionPartyView[]; readonly unmanagedInstances?: CollisionPartyView[] } {
+  const { visible } = seen(scope, catalog.caches.running(mac));
+  const isOwner = (party: RunningAt): boolean => owners.some((owner) => isSameObject(owner, party));
+  const views = (parties: readonly RunningAt[]) =>
+    parties.slice(0, MAX_PARTIES).map((party) => partyView(mac, party, catalog));
+  const saying = views(visible.filter(({ saidBy }) => saidBy !== undefined));
+  const unmanaged = views(
+    visible.filter((one) => one.kind === "VirtualMachineInstance" && !one.isManaged && !isOwner(one)),
+  );
+  return {
+    ...(saying.length === 0 ? {} : { sayingPods: saying }),
+    ...(unmanaged.length === 0 ? {} : { unmanagedInstances: unmanaged }),
+  };
 }
 
 function partyView(mac: Mac, party: RunningAt, catalog: Catalog): CollisionPartyView {
-  const { kind, namespace, name, network, interface: said, saidBy } = party;
+  const { kind, namespace, name, network, interface: said, saidBy, isManaged } = party;
   const { pods, instances } = catalog.caches;
   const { owners = [] } = catalog.claims.get(mac)?.status ?? {};
   const owner = owners.find((each) => isSameObject(each, party));
@@ -122,6 +135,7 @@ function partyView(mac: Mac, party: RunningAt, catalog: Catalog): CollisionParty
     ...(network === undefined ? {} : { network }),
     ...(node === "" ? {} : { node }),
     ...(saidBy === undefined ? {} : { saidBy }),
+    ...(isManaged ? {} : { isManaged }),
   };
 }
 

@@ -22,7 +22,7 @@ import { Catalog } from "./catalog.ts";
 import { checkAddress } from "./check.ts";
 import type { ClaimFilter } from "./claim-filter.ts";
 import { ClaimQueries } from "./claims.ts";
-import { collidingMacs, collisionViews, sayingPods } from "./collisions.ts";
+import { collidingMacs, collisionViews, runningBeside } from "./collisions.ts";
 import { ConsistencyQuery } from "./consistency.ts";
 import { type DenialFilter, type DenialLog, DenialQueries, LOCAL_DENIALS } from "./denials.ts";
 import { mapOf } from "./map.ts";
@@ -137,11 +137,11 @@ export class Inspector {
     const mac = parseMac(text) as Mac;
     const claim = this.#catalog.claims.get(mac);
     const view = claim && this.#claims.view(claim, scope);
-    if (view === undefined || (scope.namespace !== undefined && view.owners.length === 0)) {
+    if (claim === undefined || view === undefined || (scope.namespace !== undefined && view.owners.length === 0)) {
       throw notFound(`claim of ${formatMac(mac)} that you may see`, this.#neighbour(mac, scope));
     }
     const hostAddress = hostAddressIn(scope, this.#options.caches.index.hosts.at(mac));
-    return { ...view, ...hostAddress, ...sayingPods(mac, this.#catalog, scope) };
+    return { ...view, ...hostAddress, ...runningBeside(mac, statusOf(claim).owners, this.#catalog, scope) };
   }
 
   /** Where the owners of an address are. */

@@ -14,9 +14,11 @@ import {
   EXPLICIT_POLICIES,
   HOST_ADDRESS_POLICIES,
 } from "../../../api/mac-pool.ts";
+import { besideView } from "./collision-views.ts";
 import { networkViewSchema } from "./network-views.ts";
-import { keptBackView, placeView, stationsOfRangeSchema, stationViewSchema } from "./place-view.ts";
+import { keptBackView, placeView, stationsOfRangeSchema } from "./place-view.ts";
 
+export * from "./collision-views.ts";
 export * from "./consistency-views.ts";
 export type { ListView, ProblemView, WatchEventView } from "./envelopes.ts";
 export * from "./network-views.ts";
@@ -42,26 +44,6 @@ const ownerViewSchema = claimOwnerSchema.extend({
 });
 export type OwnerView = z.infer<typeof ownerViewSchema>;
 
-const collisionPartyViewSchema = z.object({
-  kind: z.enum(OWNER_KINDS),
-  namespace: z.string(),
-  name: z.string(),
-  interface: z.string().exactOptional(),
-  network: z.string().exactOptional(),
-  node: z.string().exactOptional(),
-  since: time.exactOptional(),
-  saidBy: z
-    .literal("network-status")
-    .exactOptional()
-    .describe("Only this annotation of the pod says that it has the address. Who may write the pod can write it."),
-});
-export type CollisionPartyView = z.infer<typeof collisionPartyViewSchema>;
-
-const sayingPods = z
-  .array(collisionPartyViewSchema)
-  .exactOptional()
-  .describe("Pods of which only their annotation says that they have the address; lists leave it out.");
-
 export const claimViewSchema = z
   .object({
     name: z.string().describe("Name of the MACClaim."),
@@ -79,7 +61,7 @@ export const claimViewSchema = z
     until: time.exactOptional().describe("End of the quarantine."),
     revision: z.string().exactOptional().describe("resourceVersion of the MACClaim; the same in Pending and Bound."),
     hostAddress: hostAddress.describe("What of a node has it too; lists leave it out."),
-    sayingPods,
+    ...besideView,
   })
   .meta({ id: "Claim" });
 export type ClaimView = z.infer<typeof claimViewSchema>;
@@ -215,18 +197,6 @@ export const ownerHistoryViewSchema = z
   .meta({ id: "OwnerHistory" });
 export type OwnerHistoryView = z.infer<typeof ownerHistoryViewSchema>;
 
-export const collisionViewSchema = z
-  .object({
-    mac,
-    parties: z.array(collisionPartyViewSchema).describe("Parties that the reader may see."),
-    stations: z.array(stationViewSchema).exactOptional().describe("Stations outside the cluster that use it too."),
-    elsewhere: count.describe("Parties in other namespaces, which the reader may not see."),
-    isSaid: z.literal(true).exactOptional().describe("It would be none without what pods say of themselves."),
-    advice: z.string(),
-  })
-  .meta({ id: "Collision" });
-export type CollisionView = z.infer<typeof collisionViewSchema>;
-
 export const denialViewSchema = z
   .object({
     id: z.string(),
@@ -271,7 +241,7 @@ export const checkViewSchema = z
     inRange: z.boolean(),
     holders: z.array(ownerViewSchema).describe("Who has the address, as far as the reader may see it."),
     elsewhere: count.describe("Holders in other namespaces, which the reader may not see."),
-    sayingPods,
+    ...besideView,
     hostAddress,
   })
   .meta({ id: "Check" });

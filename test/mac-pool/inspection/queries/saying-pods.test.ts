@@ -36,6 +36,7 @@ const said = {
   network: "multus lab/blue",
   node: "node-b",
   saidBy: "network-status",
+  isManaged: false,
 };
 
 it("are parties of a collision, and are told apart from those that the pool knows", async () => {
