@@ -37,6 +37,7 @@ const products = ["operator", "mac-pool", "linux-bridge-webhook", "bridge-marker
 const INSPECTION_VIEWS = "src/mac-pool/inspection/rest/views.ts";
 const INSPECTION_EVENTS = "src/mac-pool/inspection/rest/event-stream.ts";
 const INSPECTION_ENVELOPES = "src/mac-pool/inspection/rest/envelopes.ts";
+const INSPECTION_COLLISIONS = "src/mac-pool/inspection/rest/collision-views.ts";
 const INSPECTION_CONSISTENCY = "src/mac-pool/inspection/rest/consistency-views.ts";
 const INSPECTION_NETWORKS = "src/mac-pool/inspection/rest/network-views.ts";
 const INSPECTION_PLACES = "src/mac-pool/inspection/rest/place-view.ts";
@@ -69,10 +70,18 @@ const layers: readonly Layer[] = [
   })),
   {
     folder: INSPECTION_VIEWS,
-    ours: ["src/api", INSPECTION_CONSISTENCY, INSPECTION_ENVELOPES, INSPECTION_NETWORKS, INSPECTION_PLACES],
+    ours: [
+      "src/api",
+      INSPECTION_COLLISIONS,
+      INSPECTION_CONSISTENCY,
+      INSPECTION_ENVELOPES,
+      INSPECTION_NETWORKS,
+      INSPECTION_PLACES,
+    ],
     packages: ["zod"],
     node: false,
   },
+  { folder: INSPECTION_COLLISIONS, ours: ["src/api", INSPECTION_PLACES], packages: ["zod"], node: false },
   { folder: INSPECTION_CONSISTENCY, ours: ["src/api"], packages: ["zod"], node: false },
   { folder: INSPECTION_NETWORKS, ours: [], packages: ["zod"], node: false },
   { folder: INSPECTION_PLACES, ours: [], packages: ["zod"], node: false },

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { NETWORK_STATUS_ANNOTATION, NETWORKS_ANNOTATION, POD_WEBHOOK, VM_WEBHOOK } from "../../src/api/names.ts";
+import { NETWORK_STATUS_ANNOTATION, NETWORKS_ANNOTATION, POD_WEBHOOK } from "../../src/api/names.ts";
 import { type KubeObject, RESOURCES } from "../../src/kube/client/resource.ts";
 import { KINDS } from "../../src/mac-pool/objects/kinds.ts";
 import { eventually } from "../support/eventually.ts";
@@ -276,33 +276,6 @@ describe("objects that run, on a real API server", () => {
     }
     await setLabel(POD_WEBHOOK, "ignore", "pods");
     await eventually("over once the pod's namespace is not managed", async () => (await gauge(mac)) === 0);
-  });
-
-  it("collides with a VM of a namespace that opted out", async () => {
-    const mac = "02:5d:1c:00:02:03";
-    const metadata = { name: "out", labels: { [VM_WEBHOOK]: "ignore" } };
-    await fixture.admin.create(RESOURCES.namespaces, { metadata });
-    const [a] = await twins(mac, "beside-out");
-    if (a === undefined) throw new Error("no VM");
-    await reports(await start(a), mac);
-    const stranger = await fixture.admin.create(KINDS.instances, {
-      metadata: { name: "stranger", namespace: "out" },
-      spec: guestSpec([{ name: "a" }]),
-    } as KubeObject);
-    await reports(stranger, mac);
-    await eventually("two objects", async () => (await gauge(mac)) === 2);
-    for (const [namespace, name] of [
-      ["shared", "beside-out"],
-      ["out", "stranger"],
-    ] as const) {
-      await eventually(`an event on ${name}, which names nothing of the other namespace`, async () =>
-        (await eventsOf(namespace, name, "MACCollision")).some((note) =>
-          note.startsWith(`MAC ${mac}: Collision between vmi/${namespace}/${name}, an object in another namespace. `),
-        ),
-      );
-    }
-    await stop(stranger);
-    await eventually("over once it is deleted", async () => (await gauge(mac)) === 0);
   });
 
   it("start, and get what is plugged in, without the pool when it is down", async () => {

@@ -16,7 +16,7 @@ import {
   seatOfPod,
 } from "../../api/seen-elsewhere.ts";
 import type { Step } from "../../api/way.ts";
-import type { CollisionPartyView } from "../../mac-pool/inspection/rest/views.ts";
+import type { UsedNowView } from "../../mac-pool/inspection/rest/views.ts";
 import type { KnownHistory } from "../backends/pool-backend.ts";
 import { UNMANAGED } from "../claim-text.ts";
 import { lintNetworks, type Network } from "../networks.ts";
@@ -27,6 +27,8 @@ import { type NetworkOnBridge, onBridge } from "./network-on-bridge.ts";
 import { attached, attachedMac, isFinished, scheduled } from "./pod-steps.ts";
 import { named, ok, quoted, unknown, wrong } from "./step.ts";
 import { toldBridge, toldKernel, toldNetwork } from "./told-steps.ts";
+
+const FREE_FIRST = "Stop or delete the other one first, or give one of them another address.";
 
 export function wayOf(facts: WayFacts, nic: WayInterface): readonly Step[] {
   const steps: Step[] = [];
@@ -213,13 +215,15 @@ function seatOfOwner({ owner, instance, pod }: WayFacts): Seat | undefined {
 }
 
 function aloneInCluster(facts: WayFacts, mac: string, name: string): Step {
-  const { owner, collisions, knowsRunning } = facts;
+  const { owner, collisions, history, knowsRunning } = facts;
   const hosts = hostsWith(facts, mac, name);
   if ("value" in hosts && hosts.value !== undefined) {
     return wrong("alone", `${mac} is also the address of ${hosts.value}`, HOST_CONFLICT_ADVICE);
   }
   if ("unknown" in collisions) return unknown("alone", `whether others have ${mac} is ${collisions.unknown}`);
-  const collision = collisions.value?.find((one) => one.mac === mac);
+  const known = "value" in history ? history.value : undefined;
+  const used = heldInterface(known, name, mac)?.usedNow;
+  const collision = collisions.value?.find((one) => one.mac === mac) ?? (used && { ...used, advice: FREE_FIRST });
   const others = (collision?.parties ?? []).filter((one) => !isSelf(one, owner));
   const elsewhere = collision?.elsewhere ?? 0;
   if (collision !== undefined && others.length + elsewhere > 0) {
@@ -234,7 +238,10 @@ function aloneInCluster(facts: WayFacts, mac: string, name: string): Step {
     return unknown("alone", `${mac} is also allocated to ${who}; whether that runs is not known without the service`);
   }
   if ("unknown" in hosts) return unknown("alone", `whether a node has ${mac} is ${hosts.unknown}`);
-  return ok("alone", `no other running object and no node has ${mac}`);
+  const refusal = refusalOf(known, name);
+  const wasRefused = refusal?.code === "MACPOOL_RUNNING" && refusal.mac === mac;
+  const then = wasRefused ? " now; one had it when the start was refused" : "";
+  return ok("alone", `no other running object and no node has ${mac}${then}`);
 }
 
 /** The interfaces of nodes that have the address too, in words. The pool is right about those that its policy passes over. */
@@ -251,9 +258,9 @@ function hostsWith({ history, reports }: WayFacts, mac: string, name: string) {
   return { value: hosts.length === 0 ? undefined : describeHosts(hosts) };
 }
 
-function partyText({ kind, namespace, name, isManaged, saidBy }: CollisionPartyView): string {
-  const note = isManaged === false && saidBy === undefined ? ` (${UNMANAGED})` : "";
-  return `${kind} ${namespace}/${name}${note}`;
+function partyText({ kind, namespace, name, isManaged, saidBy, notRunningYet }: UsedNowView["parties"][number]) {
+  const unmanaged = isManaged === false && saidBy === undefined ? ` (${UNMANAGED})` : "";
+  return `${kind} ${namespace}/${name}${unmanaged}${notRunningYet === true ? " (starting)" : ""}`;
 }
 
 /** A VM, its instance and its launcher are one. */

@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import type { Step } from "../../../src/api/way.ts";
 import type { WayFacts, WayInterface } from "../../../src/cli/way/facts.ts";
 import { wayOf } from "../../../src/cli/way/way.ts";
-import { BRIDGE, HIDDEN, HISTORY, MAC, NIC, networkOf, podWith, REFUSAL, reportWith, WORKING } from "./working-way.ts";
+import { HIDDEN, HISTORY, MAC, NIC, networkOf, podWith, REFUSAL, reportWith, WORKING } from "./working-way.ts";
 
 type Change = Partial<WayFacts> & { readonly nic?: Partial<WayInterface> };
 
@@ -143,36 +143,6 @@ describe("the way from a request to a frame", () => {
     });
   });
 
-  it("says of a VM with the address that the pool does not manage it", () => {
-    const party = { kind: "VirtualMachineInstance", namespace: "out", name: "twin", node: "node-b" } as const;
-    const collision = {
-      mac: MAC,
-      parties: [{ ...party, isManaged: false as const }],
-      elsewhere: 0,
-      advice: "Stop one of them.",
-    };
-    expect(stop({ collisions: { value: [collision] } })).toMatchObject({
-      step: "alone",
-      text: `${MAC} is also in use by VirtualMachineInstance out/twin (the MAC pool does not manage it)`,
-    });
-  });
-
-  it("does not take for certain what pods say of themselves", () => {
-    const party = { kind: "Pod", namespace: "lab", name: "t4", saidBy: "network-status" } as const;
-    const advice = "Look at its interfaces first.";
-    const collision = { mac: MAC, parties: [party], elsewhere: 0, isSaid: true as const, advice };
-    const known = { kind: "VirtualMachineInstance", namespace: "lab", name: "twin" } as const;
-    // A VM that does not run is no party, and its twin is one that the pool knows.
-    const withTwin = { ...collision, parties: [known, party] };
-    expect(step("alone", { collisions: { value: [withTwin] } })?.state).toBe("wrong");
-    expect(step("alone", { collisions: { value: [collision] } })).toEqual({
-      step: "alone",
-      state: "unknown",
-      text: `by what pods say of themselves, ${MAC} is also in use by Pod lab/t4`,
-      remedy: advice,
-    });
-  });
-
   it("says of an address without a claim, and of none, where to look", () => {
     const without = { history: { value: { ...HISTORY, interfaces: [] } } };
     const remedy = "kubectl macpool namespaces -n lab says whether a pool serves the namespace";
@@ -224,91 +194,6 @@ describe("the way from a request to a frame", () => {
     expect(step("bridge", { nodes: { value: [] }, nic: { network: { value } } })).toMatchObject({
       state: "ok",
       text: expect.stringContaining("the plugin makes br1"),
-    });
-  });
-});
-
-describe("the step alone", () => {
-  const party = (name: string, kind = "VirtualMachine") => ({ kind, namespace: "lab", name }) as never;
-  const collisions = (...parties: never[]) => ({
-    value: [{ mac: MAC, parties, elsewhere: 0, advice: "Stop all but one of them." }],
-  });
-
-  it("names who runs with the same address, but not the VM's own instance", () => {
-    const both = collisions(party("web", "VirtualMachineInstance"), party("db"));
-    expect(stop({ collisions: both })).toMatchObject({
-      step: "alone",
-      text: `${MAC} is also in use by VirtualMachine lab/db`,
-      remedy: "Stop all but one of them.",
-    });
-    const own = collisions(party("web"), party("web", "VirtualMachineInstance"));
-    expect(step("alone", { collisions: own })?.state).toBe("ok");
-  });
-
-  it("counts those that the asker may not see", () => {
-    const value = [{ mac: MAC, parties: [party("web")], elsewhere: 2, advice: "Stop all but one of them." }];
-    expect(stop({ collisions: { value } })?.text).toBe(`${MAC} is also in use by 2 in namespaces that you may not see`);
-  });
-
-  it("does not take a claim of others for a running object without the service", () => {
-    const facts = { collisions: collisions(party("db")), knowsRunning: false };
-    expect(step("alone", facts)).toMatchObject({ state: "unknown", text: expect.stringContaining("lab/db") });
-  });
-
-  it("says what the pool says of a station, to a user who may not read what nodes report", () => {
-    const seen = "2026-11-21T10:00:00Z";
-    const place = { bridge: "br1", uplink: "eno2", lastSeen: seen, lastFlap: seen };
-    const stations = (node: string) => ({
-      reports: HIDDEN,
-      collisions: {
-        value: [{ mac: MAC, parties: [party("web")], stations: [{ node, ...place }], elsewhere: 0, advice: "" }],
-      },
-    });
-    expect(stop(stations("node-a"))?.text).toContain("uplink eno2 of bridge br1 on node node-a");
-    expect(step("alone", stations("node-b"))?.text).not.toContain("eno2");
-  });
-
-  it("says where the node of the VM has seen its address beyond an uplink", () => {
-    const seen = "2026-11-21T10:00:00Z";
-    const station = { mac: MAC, bridge: "br1", uplink: "eno2", vlan: 100, lastSeen: seen, lastFlap: seen };
-    const came = (creationTimestamp: string, status: object = {}): Change => ({
-      instance: { value: { metadata: { creationTimestamp }, status: { nodeName: "node-a", ...status } } },
-      reports: { value: [{ ...reportWith([BRIDGE]), stations: [station] }] },
-    });
-    expect(stop(came("2026-11-21T09:00:00Z"))).toEqual({
-      step: "alone",
-      state: "wrong",
-      text:
-        `MAC ${MAC} is also used by a station outside the cluster: it was seen at VLAN 100 of uplink eno2 of bridge br1 ` +
-        `on node node-a again and again, last at ${seen}`,
-      remedy:
-        "Give one of them another address. If nobody else has it, the network sends frames back: look for a loop.",
-    });
-    expect(stop({ ...came("2026-11-21T09:00:00Z"), collisions: HIDDEN })).toMatchObject({ step: "alone" });
-    const both = { ...came("2026-11-21T09:00:00Z"), collisions: collisions(party("db")) };
-    expect(stop(both)?.text).toBe(`${MAC} is also in use by VirtualMachine lab/db`);
-    const migrating = { migrationState: {} };
-    const migrated = { migrationState: { endTimestamp: "2026-11-21T09:59:30Z" } };
-    for (const change of [
-      came("2026-11-21T09:59:30Z"),
-      came("2026-11-21T09:00:00Z", { nodeName: "node-b" }),
-      came("2026-11-21T09:00:00Z", migrating),
-      came("2026-11-21T09:00:00Z", migrated),
-      { ...came("2026-11-21T09:00:00Z"), instance: HIDDEN },
-    ]) {
-      expect(step("alone", change)?.state).toBe("ok");
-    }
-  });
-
-  it("looks into the reports of nodes where the pool has no claim", () => {
-    const history = { value: { ...HISTORY, interfaces: [] } };
-    expect(stop({ history, reports: { value: [reportWith([BRIDGE], [MAC])] } })).toMatchObject({
-      step: "alone",
-      text: `${MAC} is also the address of interface eno1 of node node-a`,
-    });
-    expect(step("alone", { history, reports: { value: [] } })).toMatchObject({
-      state: "unknown",
-      text: `whether a node has ${MAC} is not known: no node reports its addresses`,
     });
   });
 });

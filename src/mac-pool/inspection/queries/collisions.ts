@@ -55,7 +55,7 @@ export function collisionViews(catalog: Catalog, scope: Scope, namespace = scope
     const { visible, elsewhere } = seen(scope, all);
     const isMeant = visible.some((party) => namespace === undefined || party.namespace === namespace);
     if (!isMeant || ++total > MAX_COLLISIONS) continue;
-    const parties = visible.slice(0, MAX_PARTIES).map((party) => partyView(mac, party, catalog));
+    const parties = partyViews(mac, visible, catalog);
     const more = visible.length - parties.length;
     const stations = stationViews(affected.filter(({ object }) => sees(scope, object)));
     const advice = [
@@ -106,16 +106,17 @@ export function runningBeside(
 ): { readonly sayingPods?: CollisionPartyView[]; readonly unmanagedInstances?: CollisionPartyView[] } {
   const { visible } = seen(scope, catalog.caches.running(mac));
   const isOwner = (party: RunningAt): boolean => owners.some((owner) => isSameObject(owner, party));
-  const views = (parties: readonly RunningAt[]) =>
-    parties.slice(0, MAX_PARTIES).map((party) => partyView(mac, party, catalog));
-  const saying = views(visible.filter(({ saidBy }) => saidBy !== undefined));
-  const unmanaged = views(
-    visible.filter((one) => one.kind === "VirtualMachineInstance" && !one.isManaged && !isOwner(one)),
-  );
+  const saying = visible.filter(({ saidBy }) => saidBy !== undefined);
+  const unmanaged = visible.filter((one) => one.kind === "VirtualMachineInstance" && !one.isManaged && !isOwner(one));
   return {
-    ...(saying.length === 0 ? {} : { sayingPods: saying }),
-    ...(unmanaged.length === 0 ? {} : { unmanagedInstances: unmanaged }),
+    ...(saying.length === 0 ? {} : { sayingPods: partyViews(mac, saying, catalog) }),
+    ...(unmanaged.length === 0 ? {} : { unmanagedInstances: partyViews(mac, unmanaged, catalog) }),
   };
+}
+
+/** Of the first of them. */
+export function partyViews(mac: Mac, parties: readonly RunningAt[], catalog: Catalog): CollisionPartyView[] {
+  return parties.slice(0, MAX_PARTIES).map((party) => partyView(mac, party, catalog));
 }
 
 function partyView(mac: Mac, party: RunningAt, catalog: Catalog): CollisionPartyView {
@@ -140,7 +141,10 @@ function partyView(mac: Mac, party: RunningAt, catalog: Catalog): CollisionParty
 }
 
 /** A VMI runs for the VM of its name. */
-function isSameObject(owner: ClaimOwner, party: Pick<RunningAt, "kind" | "namespace" | "name">): boolean {
+export function isSameObject(
+  owner: Pick<ClaimOwner, "kind" | "namespace" | "name">,
+  party: Pick<RunningAt, "kind" | "namespace" | "name">,
+): boolean {
   const isGuest = party.kind === "VirtualMachineInstance" && owner.kind === "VirtualMachine";
   return (owner.kind === party.kind || isGuest) && owner.namespace === party.namespace && owner.name === party.name;
 }

@@ -10,6 +10,7 @@ import type { Catalog, ClaimChange } from "./catalog.ts";
 import type { ClaimQueries } from "./claims.ts";
 import type { DenialQueries } from "./denials.ts";
 import { hostAddressIn, type Scope } from "./scope.ts";
+import { usedNow } from "./used-now.ts";
 
 export interface OwnerRef {
   readonly kind: OwnerKind;
@@ -63,10 +64,12 @@ export async function ownerHistory(
     ...ref,
     exists: object !== undefined,
     ...claims.placeOf(ref),
-    interfaces: interfacesOf(ref, object, held, catalog).map((one) => ({
-      ...one,
-      ...hostAddressIn(scope, index.hosts.at(parseMac(one.mac) as Mac)),
-    })),
+    interfaces: interfacesOf(ref, object, held, catalog).map((one) => {
+      const mac = parseMac(one.mac) as Mac;
+      const domains = heldAt(mac, ref, catalog)?.owner.domains;
+      const used = usedNow(mac, { ...ref, ...one.holder, network: one.network, domains }, catalog, scope);
+      return { ...one, ...(used && { usedNow: used }), ...hostAddressIn(scope, index.hosts.at(mac)) };
+    }),
     history: entries.sort((one, other) => Date.parse(other.at) - Date.parse(one.at)),
     partial: [...partial],
   };

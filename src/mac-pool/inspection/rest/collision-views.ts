@@ -35,6 +35,25 @@ export const besideView = {
     .describe("VMIs that run with the address and that the pool does not manage; lists leave it out."),
 };
 
+/** Of an object that does not run. */
+export const usedNowSchema = z
+  .object({
+    parties: z
+      .array(
+        collisionPartyViewSchema.extend({
+          notRunningYet: z
+            .literal(true)
+            .exactOptional()
+            .describe("It exists, and its guest or containers do not run yet."),
+        }),
+      )
+      .describe("Parties that the reader may see."),
+    elsewhere: z.int().min(0).describe("Parties in other namespaces, which the reader may not see."),
+    isSaid: z.literal(true).exactOptional().describe("All of them are pods that only say so."),
+  })
+  .describe("Others that run or start with the address, while this object does not run; absent for none.");
+export type UsedNowView = z.infer<typeof usedNowSchema>;
+
 export const collisionViewSchema = z
   .object({
     mac: z.string().describe("A MAC address: six lower-case octets joined by colons."),

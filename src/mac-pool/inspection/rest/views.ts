@@ -14,7 +14,7 @@ import {
   EXPLICIT_POLICIES,
   HOST_ADDRESS_POLICIES,
 } from "../../../api/mac-pool.ts";
-import { besideView } from "./collision-views.ts";
+import { besideView, usedNowSchema } from "./collision-views.ts";
 import { networkViewSchema } from "./network-views.ts";
 import { keptBackView, placeView, stationsOfRangeSchema } from "./place-view.ts";
 
@@ -188,6 +188,7 @@ export const ownerHistoryViewSchema = z
         holder: namedObject
           .exactOptional()
           .describe("Whose claim it is, where that is the VM of this VMI, or the VM or VMI of this launcher pod."),
+        usedNow: usedNowSchema.exactOptional(),
         hostAddress,
       }),
     ),
