@@ -52,7 +52,7 @@ export function checkAddress(
     inRange: rangeAt(mac, caches) !== undefined,
     holders: visible.map((owner) => claims.ownerView(owner, scope)),
     elsewhere,
-    ...runningBeside(mac, owners, catalog, scope),
+    ...runningBeside(mac, catalog, scope),
     ...hostAddressIn(scope, index.hosts.at(mac)),
   };
   const refused = (code: string, message: string): CheckView => ({ ...view, accepted: false, code, message });

@@ -97,17 +97,15 @@ function stationViews(affected: readonly Affected[]): StationView[] {
   return [...new Map(views.map((view) => [JSON.stringify(view), view])).values()].slice(0, MAX_PARTIES);
 }
 
-/** What has the address beside its owners, as far as the reader may see it. */
+/** What runs with the address and is no owner, or one that the pool does not manage, as far as the reader may see it. */
 export function runningBeside(
   mac: Mac,
-  owners: readonly ClaimOwner[],
   catalog: Catalog,
   scope: Scope,
 ): { readonly sayingPods?: CollisionPartyView[]; readonly unmanagedInstances?: CollisionPartyView[] } {
   const { visible } = seen(scope, catalog.caches.running(mac));
-  const isOwner = (party: RunningAt): boolean => owners.some((owner) => isSameObject(owner, party));
   const saying = visible.filter(({ saidBy }) => saidBy !== undefined);
-  const unmanaged = visible.filter((one) => one.kind === "VirtualMachineInstance" && !one.isManaged && !isOwner(one));
+  const unmanaged = visible.filter(({ kind, isManaged }) => kind === "VirtualMachineInstance" && !isManaged);
   return {
     ...(saying.length === 0 ? {} : { sayingPods: partyViews(mac, saying, catalog) }),
     ...(unmanaged.length === 0 ? {} : { unmanagedInstances: partyViews(mac, unmanaged, catalog) }),

@@ -137,11 +137,11 @@ export class Inspector {
     const mac = parseMac(text) as Mac;
     const claim = this.#catalog.claims.get(mac);
     const view = claim && this.#claims.view(claim, scope);
-    if (claim === undefined || view === undefined || (scope.namespace !== undefined && view.owners.length === 0)) {
+    if (view === undefined || (scope.namespace !== undefined && view.owners.length === 0)) {
       throw notFound(`claim of ${formatMac(mac)} that you may see`, this.#neighbour(mac, scope));
     }
     const hostAddress = hostAddressIn(scope, this.#options.caches.index.hosts.at(mac));
-    return { ...view, ...hostAddress, ...runningBeside(mac, statusOf(claim).owners, this.#catalog, scope) };
+    return { ...view, ...hostAddress, ...runningBeside(mac, this.#catalog, scope) };
   }
 
   /** Where the owners of an address are. */

@@ -32,7 +32,7 @@ export const besideView = {
   unmanagedInstances: z
     .array(collisionPartyViewSchema)
     .exactOptional()
-    .describe("VMIs that run with the address and that the pool does not manage; lists leave it out."),
+    .describe("VMIs that run with the address and that the pool does not manage, owners or not; lists leave it out."),
 };
 
 /** Of an object that does not run. */

@@ -43,7 +43,7 @@ it("are told with the claim of another, and with a question about the address", 
   await using fixture = await start();
   const { inspector } = fixture;
   expect(inspector.claim(MAC, EVERYTHING).unmanagedInstances).toEqual([party]);
-  expect(inspector.check(MAC, "lab", EVERYTHING).unmanagedInstances ?? []).toEqual([]);
+  expect(inspector.check(MAC, "lab", EVERYTHING).unmanagedInstances).toEqual([party]);
 });
 
 it("are counted, and not named, for who reads another namespace", async () => {
