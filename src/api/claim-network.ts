@@ -15,3 +15,12 @@ export function nadOf(network: string | undefined, namespace: string): NadRef | 
 export function networkOf({ namespace, name }: NadRef): string {
   return `multus ${namespace === "" ? name : `${namespace}/${name}`}`;
 }
+
+/** What is wrong with a `networkName` of a VM; undefined where it names a NetworkAttachmentDefinition. */
+export function networkNameFault(name: unknown): string | undefined {
+  if (typeof name === "string" && nadOf(`multus ${name}`, "") !== undefined) return undefined;
+  const said = typeof name === "string" ? `networkName ${JSON.stringify(name)}` : "multus without a networkName";
+  return `${said} names no NetworkAttachmentDefinition: pods do not start`;
+}
+
+export const WRITE_NETWORK_NAME = "Write NAME or NAMESPACE/NAME.";

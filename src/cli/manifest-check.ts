@@ -4,6 +4,7 @@ import type { Verdict } from "./dry-run.ts";
 import { DryRuns } from "./dry-runs.ts";
 import type { ShownFinding } from "./findings-text.ts";
 import type { Manifest } from "./manifests.ts";
+import { wrongNetworkNames } from "./network-names.ts";
 import { lintNetworks } from "./networks.ts";
 import type { OpenCluster } from "./open-cluster.ts";
 import { sharedAddresses } from "./shared-addresses.ts";
@@ -77,6 +78,9 @@ function offlineFindings(subjects: readonly CheckSubject[]): Map<CheckSubject, S
       [
         ...(subject.fault === undefined ? [] : [error("refused", subject.fault)]),
         ...(subject.network === undefined ? [] : (lint.get(subject.network) ?? [])),
+        ...(subject.plural === undefined ? [] : wrongNetworkNames(subject.object, subject.kind)).map((message) =>
+          error("network-name", message),
+        ),
         ...(shared.get(subject) ?? []).map((message) => error("address-shared", message)),
         ...subject.manifest.misreadings.map(({ code, message }) => warning(code, message)),
       ],

@@ -79,6 +79,37 @@ describe("the files of kubectl macpool check -f", () => {
     expect(exitCode).toBe(1);
   });
 
+  it("refuses names of networks that name none", async () => {
+    const spec = (networks: string) => `{networks: [{name: default, pod: {}}, ${networks}]}`;
+    const { exitCode, items } = await checkedIn(
+      `apiVersion: kubevirt.io/v1\nkind: VirtualMachine\nmetadata: {name: a}\nspec: {template: {spec: ${spec("{name: net1, multus: {networkName: x/y/z}}")}}}\n`,
+      `apiVersion: kubevirt.io/v1\nkind: VirtualMachineInstance\nmetadata: {name: b}\nspec: ${spec("{name: net1, multus: {networkName: good/}}, {name: net2, multus: {}}")}\n`,
+      "apiVersion: v1\nkind: Pod\nmetadata: {name: c, annotations: {k8s.v1.cni.cncf.io/networks: x/y/z}}\n",
+      `apiVersion: kubevirt.io/v1\nkind: VirtualMachineInstance\nmetadata: {name: d}\nspec: ${spec("{name: net1, multus: {networkName: lab/good}}")}\n`,
+    );
+    const said = items.map(({ findings }: { findings: { code: string; message: string }[] }) =>
+      findings.map(({ code, message }) => [code, message]),
+    );
+    const fault = (name: string, what: string) => [
+      "network-name",
+      `network "${name}": ${what} names no NetworkAttachmentDefinition: pods do not start. Write NAME or NAMESPACE/NAME.`,
+    ];
+    expect(said).toEqual([
+      [fault("net1", 'networkName "x/y/z"')],
+      [fault("net1", 'networkName "good/"'), fault("net2", "multus without a networkName")],
+      [
+        [
+          "network-name",
+          expect.stringMatching(
+            /^annotation \S+ can't be read: "x\/y\/z" is not of the form .* The pod does not start\.$/,
+          ),
+        ],
+      ],
+      [],
+    ]);
+    expect(exitCode).toBe(1);
+  });
+
   it("ends with 2 for files without an object", async () => {
     for (const text of ["", "# nothing\n", "---\n"]) {
       const ended = await check("-f", await write("empty.yaml", text));

@@ -30,7 +30,7 @@ interface MachineCondition {
 
 export interface GuestSpec {
   readonly domain?: { readonly devices?: { readonly interfaces?: readonly GuestInterface[] } };
-  readonly networks?: readonly { readonly name: string; readonly multus?: { readonly networkName: string } }[];
+  readonly networks?: readonly { readonly name: string; readonly multus?: { readonly networkName?: unknown } | null }[];
 }
 
 interface GuestInterface {
@@ -71,6 +71,8 @@ export interface WayInterface {
   readonly mac: string | undefined;
   /** Undefined for one that is not on a network of multus. */
   readonly nad: NadRef | undefined;
+  /** What is wrong with the name of its network of multus. */
+  readonly nameFault?: string | undefined;
   readonly network: Read<Network>;
   /** What the pool's service tells of the network, where the user may not see all objects that say it. */
   readonly told?: NetworkView | undefined;

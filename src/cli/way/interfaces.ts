@@ -1,4 +1,4 @@
-import { type NadRef, nadOf } from "../../api/claim-network.ts";
+import { type NadRef, nadOf, networkNameFault } from "../../api/claim-network.ts";
 import { formatMac, parseMac } from "../../api/mac.ts";
 import { NETWORKS_ANNOTATION } from "../../api/names.ts";
 import { parseNetworkSelection } from "../../api/network-selection.ts";
@@ -11,6 +11,8 @@ export interface AskedInterface {
   readonly name: string;
   readonly mac: string | undefined;
   readonly nad: NadRef | undefined;
+  /** What is wrong with the name of its network, which then has no `nad`. */
+  readonly nameFault?: string | undefined;
 }
 
 /** The address in its one form; undefined for what is none. */
@@ -24,9 +26,11 @@ export function interfacesOfGuest(spec: GuestSpec | undefined, namespace: string
   const networks = listOf(spec?.networks);
   return listOf(spec?.domain?.devices?.interfaces).flatMap(({ name, macAddress, state }) => {
     if (typeof name !== "string" || state === "absent") return [];
-    const network: unknown = networks.find((one) => one.name === name)?.multus?.networkName;
-    const nad = typeof network === "string" ? nadOf(`multus ${network}`, namespace) : undefined;
-    return { name, mac: addressIn(macAddress), nad };
+    const { multus } = networks.find((one) => one.name === name) ?? {};
+    const common = { name, mac: addressIn(macAddress) };
+    if (multus === undefined || multus === null) return { ...common, nad: undefined };
+    const network: unknown = multus.networkName;
+    return { ...common, nad: nadOf(`multus ${network}`, namespace), nameFault: networkNameFault(network) };
   });
 }
 
@@ -42,7 +46,11 @@ export function interfacesOfPod({ metadata }: Pod, namespace: string): AskedInte
 
 /** As the pool knows them, for whom the object itself is out of reach. */
 export function interfacesOfHistory({ interfaces, namespace }: KnownHistory): AskedInterface[] {
-  return interfaces.map(({ interface: name, mac, network }) => ({ name, mac, nad: nadOf(network, namespace) }));
+  return interfaces.map(({ interface: name, mac, network = "" }) => {
+    const [, written] = /^multus (.*)$/.exec(network) ?? [];
+    const nameFault = written === undefined ? undefined : networkNameFault(written);
+    return { name, mac, nad: nadOf(network, namespace), nameFault };
+  });
 }
 
 /** KubeVirt's own schema is not known to be in force where the objects come from. */

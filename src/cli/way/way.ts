@@ -2,7 +2,7 @@
  * The way of one interface from the request to the frame. Pure: takes what was read, and tells each station up to the first
  * where something is wrong. What is not known stops nothing.
  */
-import type { NadRef } from "../../api/claim-network.ts";
+import { type NadRef, WRITE_NETWORK_NAME } from "../../api/claim-network.ts";
 import { addressesIn, describeHosts, HOST_CONFLICT_ADVICE } from "../../api/host-interfaces.ts";
 import { parseMac } from "../../api/mac.ts";
 import {
@@ -154,7 +154,8 @@ function refusalOf(history: KnownHistory | undefined, name: string) {
   return last?.what === "refused" && (last.interface ?? name) === name ? last : undefined;
 }
 
-function network({ nad, network, told }: WayInterface, bridged: NetworkOnBridge | undefined): Step {
+function network({ nad, network, told, nameFault }: WayInterface, bridged: NetworkOnBridge | undefined): Step {
+  if (nameFault !== undefined) return wrong("network", quoted(nameFault), WRITE_NETWORK_NAME);
   if (nad === undefined) return ok("network", "the pod network, which needs no bridge of the node");
   const name = quoted(`${nad.namespace}/${nad.name}`);
   if ("unknown" in network) return told ? toldNetwork(told) : unknown("network", `${name} is ${network.unknown}`);
