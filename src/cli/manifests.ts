@@ -12,6 +12,8 @@ import {
   type Tags,
   visit,
 } from "yaml";
+import { NETWORK_ATTACHMENT_DEFINITIONS, VIRTUAL_MACHINE_INSTANCES, VIRTUAL_MACHINES } from "../api/kinds.ts";
+import { RESOURCES } from "../kube/client/resource.ts";
 import { CliError } from "./faults.ts";
 import { type Misreading, misreadingsIn } from "./yaml-misreadings.ts";
 
@@ -22,6 +24,8 @@ export interface Manifest {
   readonly source: string;
   /** Its number in the file, from 1. The items of a list have one. */
   readonly document: number;
+  /** Its index in the list that the document is. */
+  readonly item?: number;
   readonly object: unknown;
   readonly misreadings: readonly Misreading[];
 }
@@ -32,6 +36,14 @@ export interface ManifestLimits {
   readonly documents: number;
   readonly documentBytes: number;
 }
+
+/** Kinds whose spec commands read. */
+const LOOKED_AT: readonly unknown[] = [
+  NETWORK_ATTACHMENT_DEFINITIONS,
+  VIRTUAL_MACHINES,
+  VIRTUAL_MACHINE_INSTANCES,
+  RESOURCES.pods,
+].map(({ kind }) => kind);
 
 const EXTENSIONS = /\.(ya?ml|json)$/;
 const STDIN = "-";
@@ -72,8 +84,10 @@ export async function readManifests(
   const read = async (source: string, stream: NodeJS.ReadableStream): Promise<void> => {
     const content = await readable(source, budget.read(source, stream));
     budget.admit(source, content);
-    for (const manifest of parseManifests(source, content)) manifests.push(manifest);
+    const parsed = parseManifests(source, content);
+    for (const manifest of parsed) manifests.push(manifest);
     budget.admitObjects(source, manifests.length);
+    for (const manifest of parsed) expectObject(manifest);
   };
   for (const path of paths) {
     if (path === STDIN) await read(path, stdin);
@@ -154,8 +168,8 @@ function parseManifests(source: string, content: string): Manifest[] {
         if (error !== undefined) throw error;
         const repeated = repeatedKey(document, lines);
         if (repeated !== undefined) throw new Error(repeated);
-        return itemsOf(document).map(([object, node]) => {
-          return { source, document: index + 1, object, misreadings: misreadingsIn(node, lines) };
+        return itemsOf(document).map(({ node, ...item }) => {
+          return { source, document: index + 1, ...item, misreadings: misreadingsIn(node, lines) };
         });
       },
     );
@@ -186,12 +200,50 @@ function repeatedKey(document: Document.Parsed, lines: LineCounter): string | un
   return sentence;
 }
 
-function itemsOf(document: Document.Parsed): readonly (readonly [unknown, Node | null])[] {
+interface Item extends Pick<Manifest, "object" | "item"> {
+  readonly node: Node | null;
+}
+
+function itemsOf(document: Document.Parsed): readonly Item[] {
   const object: unknown = document.toJS();
-  const { kind, items } = (object ?? {}) as { readonly kind?: unknown; readonly items?: unknown };
-  if (typeof kind !== "string" || !kind.endsWith("List") || !Array.isArray(items)) return [[object, document.contents]];
+  const items = isMap(object) && isList(object) ? object.items : undefined;
+  if (!Array.isArray(items)) return [{ object, node: document.contents }];
   return items.map((item, index) => {
     const node = document.getIn(["items", index], true);
-    return [item, isNode(node) ? node : null];
+    return { object: item, item: index, node: isNode(node) ? node : null };
   });
+}
+
+type Fields = Readonly<Record<string, unknown>>;
+
+const isMap = (value: unknown): value is Fields => typeof value === "object" && value !== null && !Array.isArray(value);
+
+/** Some kinds end in List and have no items. */
+const isList = ({ kind, ...object }: Fields): boolean =>
+  kind === "List" || (typeof kind === "string" && kind.endsWith("List") && "items" in object);
+
+/** A document may be empty, an item may not. Throws a `CliError` for what is no object, or not one of a kind that is looked at. */
+function expectObject({ source, document, item, object }: Manifest): void {
+  if (object === null && item === undefined) return;
+  const fault = isMap(object)
+    ? faultOfFields(object)
+    : `is ${shown(object)}, and no object: write apiVersion, kind and metadata`;
+  if (fault === undefined) return;
+  const place = item === undefined ? "" : `: items[${item}]`;
+  throw new CliError(`${source}, document ${document}${place} ${fault}`);
+}
+
+function faultOfFields(object: Fields): string | undefined {
+  if (isList(object)) return `is a ${object.kind} whose items are ${shown(object.items)}: write a list of objects`;
+  const fields = LOOKED_AT.includes(object.kind) ? ["metadata", "spec"] : ["metadata"];
+  const wrong = fields.find((name) => (object[name] ?? null) !== null && !isMap(object[name]));
+  return wrong && `has ${shown(object[wrong])} for its ${wrong}: write a map of fields`;
+}
+
+const MAX_SHOWN = 40;
+
+function shown(value: unknown): string {
+  if (value === undefined) return "not there";
+  if (Array.isArray(value)) return "a list";
+  return isMap(value) ? "a map" : JSON.stringify(value).slice(0, MAX_SHOWN);
 }
