@@ -3,6 +3,7 @@ import { readdir, stat } from "node:fs/promises";
 import { join } from "node:path";
 import {
   type Document,
+  isCollection,
   isNode,
   isScalar,
   LineCounter,
@@ -11,6 +12,8 @@ import {
   type ScalarTag,
   type Tags,
   visit,
+  type YAMLMap,
+  YAMLParseError,
 } from "yaml";
 import { NETWORK_ATTACHMENT_DEFINITIONS, VIRTUAL_MACHINE_INSTANCES, VIRTUAL_MACHINES } from "../api/kinds.ts";
 import { RESOURCES } from "../kube/client/resource.ts";
@@ -52,6 +55,9 @@ const DOCUMENT_START = /^---(?=\s|$)/m;
 /** A map may have several of these. */
 const MERGE = "<<";
 const MIB = 1024 * 1024;
+/** What is deeper than any object would take the whole stack of what reads it. */
+const MAX_LEVELS = 200;
+const TOO_DEEP = `is nested too deeply: an object has ${MAX_LEVELS} levels at most`;
 
 /** The package compares each key of a map with all others, which takes minutes for a map of 1 MiB; `repeatedKey` looks at each once. */
 const WITHOUT_COMPARING = { uniqueKeys: false };
@@ -166,38 +172,56 @@ function parseManifests(source: string, content: string): Manifest[] {
       (document, index) => {
         const [error] = document.errors;
         if (error !== undefined) throw error;
-        const repeated = repeatedKey(document, lines);
-        if (repeated !== undefined) throw new Error(repeated);
+        const fault = faultOfCollections(document, lines);
+        if (fault !== undefined) throw fault;
         return itemsOf(document).map(({ node, ...item }) => {
           return { source, document: index + 1, ...item, misreadings: misreadingsIn(node, lines) };
         });
       },
     );
   } catch (error) {
+    if (isExhausted(error)) throw new CliError(`${source} ${TOO_DEEP}`, { cause: error });
     const [sentence = ""] = (error instanceof Error ? error.message : String(error)).split(/:?\n/);
     throw new CliError(`${source} is not YAML: ${sentence}`, { cause: error });
   }
 }
 
-/** The first key that a map has twice, in a sentence. */
-function repeatedKey(document: Document.Parsed, lines: LineCounter): string | undefined {
-  let sentence: string | undefined;
+/** The package tells of a stack that is full by an error of its own, too. */
+function isExhausted(error: unknown): boolean {
+  return error instanceof RangeError || (error instanceof YAMLParseError && error.code === "RESOURCE_EXHAUSTION");
+}
+
+/** What a map has twice, or what is nested too deeply. */
+function faultOfCollections(document: Document.Parsed, lines: LineCounter): Error | undefined {
+  let fault: Error | undefined;
+  const found = (error: Error): symbol => {
+    fault = error;
+    return visit.BREAK;
+  };
+  const isTooDeep = (path: readonly unknown[]): boolean => path.filter(isCollection).length >= MAX_LEVELS;
   visit(document, {
-    Map: (_, { items }) => {
-      const keys = new Set<unknown>();
-      for (const { key } of items) {
-        const value = isScalar(key) ? key.value : key;
-        if (!keys.has(value) || value === MERGE) keys.add(value);
-        else {
-          const { line, col } = lines.linePos((isNode(key) ? key.range?.[0] : undefined) ?? 0);
-          sentence = `Map keys must be unique at line ${line}, column ${col}`;
-          return visit.BREAK;
-        }
-      }
-      return undefined;
+    Seq: (_, __, path) => (isTooDeep(path) ? found(new RangeError(TOO_DEEP)) : undefined),
+    Map: (_, map, path) => {
+      if (isTooDeep(path)) return found(new RangeError(TOO_DEEP));
+      const repeated = repeatedKey(map, lines);
+      return repeated === undefined ? undefined : found(new Error(repeated));
     },
   });
-  return sentence;
+  return fault;
+}
+
+/** The first key that a map has twice, in a sentence. */
+function repeatedKey({ items }: YAMLMap, lines: LineCounter): string | undefined {
+  const keys = new Set<unknown>();
+  for (const { key } of items) {
+    const value = isScalar(key) ? key.value : key;
+    if (keys.has(value) && value !== MERGE) {
+      const { line, col } = lines.linePos((isNode(key) ? key.range?.[0] : undefined) ?? 0);
+      return `Map keys must be unique at line ${line}, column ${col}`;
+    }
+    keys.add(value);
+  }
+  return undefined;
 }
 
 interface Item extends Pick<Manifest, "object" | "item"> {

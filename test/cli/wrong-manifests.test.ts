@@ -60,7 +60,7 @@ describe.each(["check", "lint"])("kubectl macpool %s -f", (command) => {
   const deep = (depth: number, [open, close]: readonly [string, string]): string =>
     `${open.repeat(depth)}1${close.repeat(depth)}`;
 
-  it.each([300, 3_000, 100_000])("ends with 2 for what is nested %i deep", async (depth) => {
+  it.each([300, 20_000])("ends with 2 for what is nested %i deep", async (depth) => {
     for (const brackets of [
       ["[", "]"],
       ['{"a": ', "}"],
