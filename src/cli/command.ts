@@ -33,6 +33,8 @@ export interface CommandResult {
   readonly stderr?: string;
   /** The namespace in which nothing was found: it may not exist. */
   readonly emptyIn?: string | undefined;
+  /** The MACPool of which nothing was found: it may not exist. */
+  readonly emptyPool?: string | undefined;
   /** 0: success, 1: something is wrong, or nothing was found, 2: not everything could be looked at. */
   readonly exitCode: 0 | 1 | 2;
 }

@@ -8,7 +8,8 @@ import { KubeClient } from "../kube/client/client.ts";
 import { withQuery } from "../kube/client/paths.ts";
 import { RESOURCES } from "../kube/client/resource.ts";
 import { type Credentials, madeOfTls, userCredentials } from "../kube/credentials/credentials.ts";
-import { ObjectBackend } from "./backends/object-backend.ts";
+import type { PoolView } from "../mac-pool/inspection/rest/views.ts";
+import { noPool, ObjectBackend } from "./backends/object-backend.ts";
 import { NeedsService, type PoolBackend, ServiceUnavailable } from "./backends/pool-backend.ts";
 import { PoolObjects } from "./backends/pool-objects.ts";
 import { findPool, hasToken, proxyPath, withPoolToken } from "./backends/pool-service.ts";
@@ -115,6 +116,14 @@ export class OpenCluster implements AsyncDisposable {
     const options = { managedFields: false, timeoutMs: this.#options.options.requestTimeoutMs };
     const read = await this.client.get(RESOURCES.namespaces, { name }, options).catch((error: unknown) => error);
     if (isNotFound(read)) throw new CliError(`there is no namespace ${name}`);
+  }
+
+  /** Throws where the user can know that there is no such MACPool. */
+  async expectPool(name: string): Promise<void> {
+    const read = await this.ask((backend) => backend.pools()).catch((error: unknown) => error);
+    if (!Array.isArray(read)) return;
+    const names = (read as readonly PoolView[]).map((pool) => pool.name);
+    if (!names.includes(name)) throw new CliError(noPool(name, names));
   }
 
   /** Reports once, before the first object is read. */

@@ -96,8 +96,9 @@ async function carryOut(spec: CommandSpec, line: CommandLine, input: RunInput): 
     signal: input.signal,
   };
   try {
-    const { stdout, stderr = "", exitCode, emptyIn } = await spec.run(asked);
+    const { stdout, stderr = "", exitCode, emptyIn, emptyPool } = await spec.run(asked);
     if (emptyIn !== undefined) await (await open()).expectNamespace(emptyIn);
+    if (emptyPool !== undefined) await (await open()).expectPool(emptyPool);
     return { stdout, stderr: linesOf(stderr, input.terminal), exitCode };
   } finally {
     for (const opened of await Promise.allSettled(clusters.values())) {

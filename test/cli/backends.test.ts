@@ -93,7 +93,9 @@ describe("the pool's service", () => {
     const rest = () => list([...claims, { ...claims[0], mac: "02:00:00:00:00:01", pool: "other" }]);
     const { stdout } = await say({ rest }, "list", "--pool", "other", "-o", "json");
     expect(JSON.parse(stdout).items.map(({ mac }: { mac: string }) => mac)).toEqual(["02:00:00:00:00:01"]);
-    expect(await say({ rest }, "list", "-A", "--pool", "third")).toEqual({
+    const third: Script["rest"] = (path) =>
+      path === "pools" ? { body: { items: [{ name: "third" }], total: 1 } } : rest();
+    expect(await say({ rest: third }, "list", "-A", "--pool", "third")).toEqual({
       exitCode: 0,
       stdout: "",
       stderr: "No addresses of MACPool third are in use in the cluster.\n",

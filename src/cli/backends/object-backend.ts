@@ -6,7 +6,6 @@ import {
 } from "../../api/host-interfaces.ts";
 import { type Mac, parseMac } from "../../api/mac.ts";
 import { type ClaimOwner, isNamesake, type MACClaim, originFor } from "../../api/mac-claim.ts";
-import type { MACPool } from "../../api/mac-pool.ts";
 import type {
   CollisionView,
   HistoryEntryView,
@@ -116,7 +115,10 @@ export class ObjectBackend implements PoolBackend {
   async map(name: string, section: MapSection): Promise<MapView> {
     const [pools, claims] = await Promise.all([this.#objects.pools(), this.#objects.claims()]);
     const pool = pools.find(({ metadata }) => metadata.name === name);
-    if (pool === undefined) throw new CliError(noPool(name, pools));
+    if (pool === undefined) {
+      const names = pools.map(({ metadata }) => metadata.name ?? "");
+      throw new CliError(noPool(name, names));
+    }
     return mapView(pool, { claims, kept: await this.#objects.keptBack(claims) }, section);
   }
 
@@ -274,7 +276,7 @@ function allocation(claim: MACClaim, owner: ClaimOwner): HistoryEntryView {
   return { at: owner.since, what: "allocated", mac, interface: owner.interface, message };
 }
 
-function noPool(name: string, pools: readonly MACPool[]): string {
-  const names = pools.map(({ metadata }) => metadata.name).join(", ");
-  return `there is no MACPool ${JSON.stringify(name)}: ${names === "" ? "there is none at all" : `choose one of ${names}`}`;
+export function noPool(name: string, names: readonly string[]): string {
+  const others = names.length === 0 ? "there is none at all" : `choose one of ${names.join(", ")}`;
+  return `there is no MACPool ${JSON.stringify(name)}: ${others}`;
 }

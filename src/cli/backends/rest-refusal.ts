@@ -10,6 +10,11 @@ import { ServiceUnavailable } from "./pool-backend.ts";
 /** Code of what does not exist; a path that the pool does not know has another. */
 export const NOT_FOUND = "MACPOOL_NOT_FOUND";
 
+/** Whether the service says that there is no such object. */
+export function isUnknownToPool(error: unknown): error is CliError {
+  return error instanceof CliError && error.cause instanceof ApiError && error.cause.reason === NOT_FOUND;
+}
+
 /** Parameters of REST as the command line names them. */
 const SAID: Readonly<Record<string, string>> = {
   namespace: "the namespace",

@@ -63,15 +63,20 @@ export const check: CommandSpec = {
   },
 };
 
+/** Code of a refusal in a namespace that does not exist. */
+const NO_NAMESPACE = "MACPOOL_NO_NAMESPACE";
+
 async function checkAddress({ line, namespace: chosen, ask, terminal }: CommandInput): Promise<CommandResult> {
   const text = oneArgument(line, "a MAC address, or -f FILE");
   const mac = parseMac(text);
   if (mac === undefined) throw new UsageError(`${JSON.stringify(text)} is not a MAC address: write six octets`);
   const namespace = (await chosen()) ?? "default";
   const view = await ask((backend) => backend.check(mac, namespace));
+  const isMissing = view.code === NO_NAMESPACE;
   return {
     stdout: formatViews(line, view, [claimNameOf(view)]) ?? describe(view, terminal),
-    exitCode: view.accepted ? 0 : 1,
+    exitCode: view.accepted ? 0 : isMissing ? 2 : 1,
+    emptyIn: isMissing ? namespace : undefined,
   };
 }
 

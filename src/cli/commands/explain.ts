@@ -53,7 +53,7 @@ export const explain: CommandSpec = {
       const stderr = knowsRefusals
         ? `${what} or a refusal: correct its name or namespace`
         : `${what}; whether one was refused is not known without the service`;
-      return { stdout: "", stderr, exitCode: 1 };
+      return { stdout: "", stderr, exitCode: 1, emptyIn: refs[0]?.namespace };
     }
     const formatted = formatViews(line, { ...owner, way }, [ownerNameOf(owner)]);
     const stdout =

@@ -75,7 +75,7 @@ async function findByText(wanted: string, input: CommandInput): Promise<CommandR
     stdout: formatViews(input.line, { items: [], total: 0 }, []) ?? "",
     stderr,
     exitCode: 1,
-    emptyIn: namespace,
+    emptyIn: meant.namespace ?? namespace,
   };
 }
 

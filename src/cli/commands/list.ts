@@ -25,12 +25,15 @@ export const list: CommandSpec = {
     const all = await input.ask((backend) => backend.claims(namespace));
     const claims = pool === undefined ? all : all.filter((claim) => claim.pool === pool);
     const formatted = formatList(line, claims, claimNameOf);
-    const emptyIn = all.length === 0 ? namespace : undefined;
-    if (formatted !== undefined) return { stdout: formatted, exitCode: 0, emptyIn };
+    const empty = {
+      emptyIn: all.length === 0 ? namespace : undefined,
+      emptyPool: claims.length === 0 ? pool : undefined,
+    };
+    if (formatted !== undefined) return { stdout: formatted, exitCode: 0, ...empty };
     if (claims.length === 0) {
       const where = namespace === undefined ? "in the cluster" : `in namespace ${namespace}`;
       const what = pool === undefined ? "MAC addresses" : `addresses of MACPool ${pool}`;
-      return { stdout: "", stderr: `No ${what} are in use ${where}.`, exitCode: 0, emptyIn };
+      return { stdout: "", stderr: `No ${what} are in use ${where}.`, exitCode: 0, ...empty };
     }
     return { stdout: formatClaims(claims, namespace, input), exitCode: 0 };
   },

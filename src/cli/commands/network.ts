@@ -1,7 +1,9 @@
 import { nodesOf, USE_STATES, VERDICT_TEXTS, vlanText } from "../../api/network-text.ts";
 import type { NetworkUserView, NetworkView } from "../../mac-pool/inspection/rest/views.ts";
+import { isUnknownToPool } from "../backends/rest-refusal.ts";
 import type { CommandSpec } from "../command.ts";
 import { oneArgument, UsageError } from "../command-line.ts";
+import { CliError } from "../faults.ts";
 import { describeFindings } from "../findings-text.ts";
 import { nodesText, waitingText } from "../network-text.ts";
 import { withCommas } from "../quantities.ts";
@@ -36,11 +38,19 @@ export const network: CommandSpec = {
     if (namespace === undefined) {
       throw new UsageError("network needs a namespace: write NAMESPACE/NAME, or -n in place of -A");
     }
-    const view = await input.ask((backend) => backend.network(namespace, second ?? first));
+    const view = await input.ask((backend) => backend.network(namespace, second ?? first)).catch(notFound);
+    if (view instanceof CliError) {
+      return { stdout: "", stderr: `error: ${view.message}`, exitCode: 2, emptyIn: namespace };
+    }
     const formatted = formatViews(line, view, [networkNameOf(view)]);
     return { stdout: formatted ?? describe(view, line.options, terminal), exitCode: 0 };
   },
 };
+
+function notFound(error: unknown): CliError {
+  if (isUnknownToPool(error)) return error;
+  throw error;
+}
 
 function describe(view: NetworkView, options: Parameters<typeof tableOptions>[0], terminal: Terminal): string {
   const { namespace, name, cells, findings } = view;

@@ -15,9 +15,10 @@ export const watch: CommandSpec = {
   summary: "addresses as they are taken and freed, until Ctrl-C",
   details: ["First the addresses in use, then each change. -o json prints one object a line."],
   examples: ["kubectl macpool watch -A", "kubectl macpool watch -n lab -o json"],
-  run: async ({ line, namespace: chosen, ask, print, terminal, signal, now }) => {
+  run: async ({ line, namespace: chosen, open, ask, print, terminal, signal, now }) => {
     noArguments(line);
     const namespace = await chosen();
+    if (namespace !== undefined) await (await open()).expectNamespace(namespace);
     const { output } = line.options;
     await ask(async (backend) => {
       for await (const event of backend.watch(namespace, signal)) {

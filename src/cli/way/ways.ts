@@ -2,10 +2,10 @@ import type { NadRef } from "../../api/claim-network.ts";
 import { parseMac } from "../../api/mac.ts";
 import { isNamesake } from "../../api/mac-claim.ts";
 import type { Way } from "../../api/way.ts";
-import { ApiError, isForbidden } from "../../kube/client/api-error.ts";
+import { isForbidden } from "../../kube/client/api-error.ts";
 import type { CollisionView } from "../../mac-pool/inspection/rest/views.ts";
 import type { KnownHistory, OwnerRef } from "../backends/pool-backend.ts";
-import { NOT_FOUND } from "../backends/rest-refusal.ts";
+import { isUnknownToPool } from "../backends/rest-refusal.ts";
 import { describeOwner, hiddenText } from "../claim-text.ts";
 import type { CommandInput } from "../command.ts";
 import { CliError } from "../faults.ts";
@@ -92,7 +92,7 @@ export class Ways {
       return { told: await this.#input.ask((backend) => backend.network(nad.namespace, nad.name)) };
     } catch (error) {
       if (!(error instanceof CliError)) throw error;
-      return "unknown" in network && isUnknownToPool(error.cause) ? { network: NO_NETWORK } : {};
+      return "unknown" in network && isUnknownToPool(error) ? { network: NO_NETWORK } : {};
     }
   }
 
@@ -126,11 +126,6 @@ function macInDispute(nic: WayInterface, { pod }: RunningObjects, history: Read<
   const isOwn = history.value?.interfaces.some(({ claim, mac }) => claim !== undefined && mac === nic.mac);
   if (isOwn) return undefined;
   return nic.mac ?? ("value" in pod ? attachedMac(pod.value, nic) : undefined);
-}
-
-/** Whether the service says that there is no such object. */
-function isUnknownToPool(error: unknown): boolean {
-  return error instanceof ApiError && error.reason === NOT_FOUND;
 }
 
 /** What the pool answers, or why the user does not know it. */
