@@ -194,14 +194,37 @@ function parsed(args: string[], commands: readonly CommandUsage[]) {
     ]),
   );
   try {
-    return parseArgs({ args, allowPositionals: true, options });
+    return parseArgs({ args: withNegatives(args, options), allowPositionals: true, options });
   } catch (error) {
+    const [, ambiguous] = AMBIGUOUS.exec((error as Error).message) ?? [];
+    if (ambiguous !== undefined) {
+      throw new UsageError(`${ambiguous} has no value: one that begins with "-" is written as ${valueForm(ambiguous)}`);
+    }
     const [sentence = ""] = (error as Error).message.split(/\.?(?:\n| To specify)/);
     const [, unknown = ""] = /^Unknown option '--?([^']+)'$/.exec(sentence) ?? [];
     const meant = closestName(unknown, Object.keys(options));
     const otherwise = SELECTORS.includes(unknown) ? INSTEAD_OF_LABELS : "see kubectl macpool --help";
     throw new UsageError(`${sentence}: ${meant === undefined ? otherwise : `did you mean --${meant}?`}`);
   }
+}
+
+/** `Option '--vlan' argument is ambiguous.`, or `Option '-n, --namespace' ...`. */
+const AMBIGUOUS = /^Option '(?:-\w, )?(--?[^']+)' argument is ambiguous/;
+const valueForm = (option: string): string => (option.startsWith("--") ? `${option}=-VALUE` : `${option}-VALUE`);
+
+/** A number below zero is no option: the command says which numbers it takes. */
+function withNegatives(
+  args: readonly string[],
+  options: Readonly<Record<string, { readonly type: string }>>,
+): string[] {
+  const takesValue = (word = ""): boolean => word.startsWith("--") && options[word.slice(2)]?.type === "string";
+  const end = args.indexOf("--");
+  const isNegative = (index: number): boolean =>
+    /^-\d/.test(args[index] ?? "") && takesValue(args[index - 1]) && (end < 0 || index < end);
+  return args.flatMap((word, index) => {
+    if (isNegative(index)) return [];
+    return isNegative(index + 1) ? `${word}=${args[index + 1]}` : word;
+  });
 }
 
 function ownOptions(
