@@ -171,6 +171,21 @@ describe("preflight about what is there already", () => {
     ]);
   });
 
+  it("nothing about components of this product that another namespace has", async () => {
+    const cluster = {
+      lists: {
+        deployments: [workloadOf(OPERATOR, "own", OURS), workloadOf(MANAGER, "own")],
+        daemonsets: [workloadOf("bridge-marker", "own"), workloadOf("marker", "third", { image: "x/bridge-marker:1" })],
+      },
+      webhooks: webhooksTo("own"),
+    };
+    expect(await linesOf(harness, "mac pool", cluster)).toEqual(["ok: No other KubeMacPool is there."]);
+    expect(await linesOf(harness, "daemons", cluster)).toEqual([
+      expect.stringMatching(/^note: DaemonSet marker in third /),
+      "$ kubectl -n third delete daemonset marker",
+    ]);
+  });
+
   const multus = (namespace: string, name: string): PreflightCluster["lists"] => ({
     daemonsets: [workloadOf(name, namespace, { image: "ghcr.io/k8snetworkplumbingwg/multus-cni:v4" })],
   });

@@ -9,17 +9,18 @@ import { baseNames, placeOf } from "./workloads.ts";
 
 /** A KubeMacPool, and the DaemonSets of a predecessor: what becomes of each (src/operator/apply/takeover.ts). */
 
-/** Whether what is there are this product's own components. */
-function isInstalled({ operators, target }: PreflightFacts): boolean {
+/** Namespaces whose components are this product's own: its operator runs there. */
+function ownNamespaces({ operators }: PreflightFacts): ReadonlySet<string | undefined> {
   const found = knownValue(operators) ?? [];
-  return found.some(({ isOurs, program }) => isOurs && program.metadata.namespace === target);
+  return new Set(found.flatMap(({ isOurs, program }) => (isOurs ? [program.metadata.namespace] : [])));
 }
 
 export function checkMacPool(facts: PreflightFacts): readonly CheckLine[] {
   const { managers, webhooks, target } = facts;
-  if (isInstalled(facts)) return [];
+  const own = ownNamespaces(facts);
+  if (own.has(target)) return [];
   if ("unknown" in managers) return [unchecked("mac pool", "whether there is a KubeMacPool", managers.unknown)];
-  const found = managers.value ?? [];
+  const found = (managers.value ?? []).filter(({ metadata }) => !own.has(metadata.namespace));
   if (found.length === 0) return [ok("mac pool", "No other KubeMacPool is there.")];
   if ("unknown" in webhooks) {
     return [
@@ -64,11 +65,13 @@ const DAEMONS: readonly {
 ];
 export function checkDaemons(facts: PreflightFacts): readonly CheckLine[] {
   const { daemonSets, target } = facts;
-  if (isInstalled(facts)) return [];
+  const own = ownNamespaces(facts);
+  if (own.has(target)) return [];
   if ("unknown" in daemonSets) {
     return [unchecked("daemons", "whether there is a bridge-marker or an installer of plugins", daemonSets.unknown)];
   }
-  const found = (daemonSets.value ?? []).flatMap((daemon) => ofDaemon(daemon, target));
+  const others = (daemonSets.value ?? []).filter(({ metadata }) => !own.has(metadata.namespace));
+  const found = others.flatMap((daemon) => ofDaemon(daemon, target));
   const more = (count: number): CheckLine => note("daemons", `${count} more DaemonSets do the same.`);
   const none = ok("daemons", "No other bridge-marker and no other installer of linux-bridge plugins is there.");
   return found.length === 0 ? [none] : bounded(found, more);
