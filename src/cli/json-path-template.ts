@@ -1,7 +1,9 @@
 /**
  * `-o jsonpath=TEMPLATE`, as kubectl has it: https://kubernetes.io/docs/reference/kubectl/jsonpath. What kubectl takes and
- * this does not is refused. Where kubectl ends with an error at an index that is not there, this finds nothing.
+ * this does not is refused. As in kubectl, an index that is not there is an error, and a field that is not there is nothing.
  */
+
+import { CliError } from "./faults.ts";
 
 export type JsonPathTemplate = (value: unknown) => string;
 
@@ -49,7 +51,14 @@ export function parseJsonPathTemplate(template: string): JsonPathTemplate {
   if (open.length > 1) throw noTemplate(template, "{range} has no {end}");
   const [{ parts } = { parts: [] }] = open;
   /** Of what `-o json` prints: fields without a value are not there. */
-  return (value) => printed(parts, JSON.parse(JSON.stringify(value)));
+  return (value) => {
+    try {
+      return printed(parts, JSON.parse(JSON.stringify(value)));
+    } catch (error) {
+      if (!(error instanceof NoElement)) throw error;
+      throw new CliError(`jsonpath ${JSON.stringify(template)}: ${error.message}`, { cause: error });
+    }
+  };
 }
 
 function printed(parts: readonly Part[], value: unknown): string {
@@ -84,13 +93,11 @@ function subscripted(text: string, template: string): Path {
 
 function elementOf(text: string, template: string): Path {
   if (text === "*") return each(childrenOf);
-  if (INDEX.test(text)) return each((value) => elementAt(value, Number(text)));
+  if (INDEX.test(text)) return elementsOf({ start: Number(text), end: Number(text) + 1, isIndex: true, step: 1 });
   const [slice, start, end, step = 1] = SLICE.exec(text) ?? [];
   if (slice !== undefined) {
     const to = end === "" ? undefined : Number(end);
-    return each((value) =>
-      Array.isArray(value) ? value.slice(Number(start), to).filter((_, index) => index % Number(step) === 0) : [],
-    );
+    return elementsOf({ start: Number(start), end: to, isIndex: false, step: Number(step) });
   }
   const [, name] = NAME.exec(text) ?? [];
   if (name !== undefined) return pathOf(`.${name}`, template);
@@ -100,12 +107,21 @@ function elementOf(text: string, template: string): Path {
 /** Without an operator: what has the left side at all. */
 function filtered(left: Path, operator: string | undefined, right: Path): Path {
   const keeps = (value: unknown): boolean => {
-    const found = left([value]);
-    if (operator === undefined) return found.length > 0;
-    const compared = right([value]);
+    if (operator === undefined) return exists(left, value);
+    const [found, compared] = [left([value]), right([value])];
     return found.length === 1 && compared.length === 1 && holds(found[0], operator, compared[0]);
   };
   return each((value) => (Array.isArray(value) ? value.filter(keeps) : []));
+}
+
+/** kubectl takes an element that is not there for one that is. */
+function exists(path: Path, value: unknown): boolean {
+  try {
+    return path([value]).length > 0;
+  } catch (error) {
+    if (error instanceof NoElement) return true;
+    throw error;
+  }
 }
 
 function operandOf(text: string, template: string): Path {
@@ -132,10 +148,44 @@ const each =
 const fieldOf = (value: unknown, name: string): unknown[] =>
   isObject(value) && !Array.isArray(value) && Object.hasOwn(value, name) ? [value[name]] : [];
 
-function elementAt(value: unknown, index: number): unknown[] {
-  const element = Array.isArray(value) ? value.at(index) : undefined;
-  return element === undefined ? [] : [element];
+interface Slice {
+  readonly start: number;
+  /** Behind the last one; undefined: the length of the list. */
+  readonly end: number | undefined;
+  /** One element: of the last one, `end` is 0. */
+  readonly isIndex: boolean;
+  readonly step: number;
 }
+
+/** A list does not have the elements that the template asks for. */
+class NoElement extends Error {
+  override readonly name = "NoElement";
+}
+
+/** In kubectl's words. As there, an empty slice is the end of what is looked at. */
+function elementsOf({ start, end, isIndex, step }: Slice): Path {
+  return (values) => {
+    const found: unknown[] = [];
+    for (const value of values) {
+      if (value === null) continue;
+      if (!Array.isArray(value)) throw new NoElement(`${shortOf(value)} is not array or slice`);
+      const { length } = value;
+      const from = start < 0 ? start + length : start;
+      const given = end ?? length;
+      const to = given < 0 || (given === 0 && isIndex) ? given + length : given;
+      if (from === to) return found;
+      const outside = [from, to - 1].find((index) => index >= length || index < 0);
+      if (outside !== undefined) throw new NoElement(`array index out of bounds: index ${outside}, length ${length}`);
+      if (from > to) throw new NoElement(`starting index ${from} is greater than ending index ${to}`);
+      found.push(...value.slice(from, to).filter((_, index) => index % step === 0));
+    }
+    return found;
+  };
+}
+
+const MAX_SHOWN = 40;
+
+const shortOf = (value: unknown): string => textOf(value).slice(0, MAX_SHOWN);
 
 const childrenOf = (value: unknown): unknown[] => (isObject(value) ? Object.values(value) : []);
 

@@ -51,7 +51,23 @@ const TEMPLATES = [
   "{range .spec.nics[*]}{range .vlans[*]}{@},{end}|{end}",
   "{range .spec.nics}{.name};{end}",
   '{\'q\'}{"{"}{"}"}',
+  "{.spec.nics[2:2].name}{.spec.empty[*]}{.spec.none[0]}{.spec.nothing[3]}",
+  "{.spec.nics[?(@.vlans[9])].name} {.spec.nics[?(@.vlans[0])].name}",
   "{}",
+];
+
+/** Templates that kubectl ends with an error for, which is a part of its answer. */
+const ABSENT: readonly (readonly [string, string])[] = [
+  ["{.spec.nics[3].name}", "array index out of bounds: index 3, length 3"],
+  ["{.spec.nics[-4].name}", "array index out of bounds: index -1, length 3"],
+  ["{.spec.empty[0]}", "array index out of bounds: index 0, length 0"],
+  ["{.spec.nics[0,5].name}", "array index out of bounds: index 5, length 3"],
+  ["{.spec.nics[1:7].name}", "array index out of bounds: index 6, length 3"],
+  ["{.spec.nics[2:1].name}", "starting index 2 is greater than ending index 1"],
+  ["{.spec.nics[*].vlans[2]}", "array index out of bounds: index 2, length 2"],
+  ["{range .spec.nics[5]}{.name}{end}", "array index out of bounds: index 5, length 3"],
+  ["{.metadata[0]}", "is not array or slice"],
+  ["{.spec.nics[?(@.vlans[9]==1)].name}", "array index out of bounds: index 9, length 2"],
 ];
 
 describe("-o jsonpath", () => {
@@ -72,5 +88,12 @@ describe("-o jsonpath", () => {
     const { code, stdout, stderr } = await runCommand([kubectl, ...asked]);
     expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
     expect(parseJsonPathTemplate(template)(POD)).toBe(stdout);
+  });
+
+  it.each(ABSENT)("ends with an error where kubectl does: %s", async (template, sentence) => {
+    const asked = ["label", "--local", "-f", file, "tier=lab", "--overwrite", "-o", `jsonpath=${template}`];
+    const { code, stderr } = await runCommand([kubectl, ...asked]);
+    expect([code, stderr]).toEqual([1, expect.stringContaining(sentence)]);
+    expect(() => parseJsonPathTemplate(template)(POD)).toThrow(sentence);
   });
 });
