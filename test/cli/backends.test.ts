@@ -62,7 +62,7 @@ describe("the pool's service", () => {
     const who = { kind: "VirtualMachine", namespace: "default", name: "web", exists: false };
     const body = { ...who, interfaces: [], history: [refused], partial: [] };
     const { stdout } = await say({ rest: () => ({ body }) }, "explain", "web");
-    expect(stdout).toContain("  - kubectl macpool status shows how full each pool is;");
+    expect(stdout).toContain("  - ask an administrator to add a range to the pool; kubectl macpool status shows");
     expect(stdout).not.toContain("check MAC");
     const limited = { ...body, history: [{ ...refused, code: "MACPOOL_NAMESPACE_LIMIT" }] };
     expect((await say({ rest: () => ({ body: limited }) }, "explain", "web")).stdout).not.toContain("What you can do");

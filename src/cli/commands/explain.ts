@@ -18,7 +18,8 @@ const MAX_STEP = Math.max(...STEPS.map(({ length }) => length));
 const UNKNOWN = "What was refused, and interfaces without a claim, are not known without the service.";
 const UNKNOWN_HOSTS = "Whether a node has one of these addresses is not known: you may not read NodeMACs.";
 const CHECK_ADDRESS = "kubectl macpool check MAC says whether another address would be accepted";
-const SHOW_POOLS = "kubectl macpool status shows how full each pool is; an administrator can add a range";
+/** Most owners of VMs may not read pools. */
+const SHOW_POOLS = "ask an administrator to add a range to the pool; kubectl macpool status shows them how full it is";
 /** To the receiver of a live migration another address is of no use, and another namespace may be. */
 const CHECK_PLACE = "kubectl macpool check MAC -n NAMESPACE says where an address would be accepted";
 /** Refusals of an address that something else has. */
