@@ -20,7 +20,7 @@ const OWN_LABELS = ["name", LABEL_COMPONENT, LABEL_PART_OF, LABEL_VERSION];
 const { nodeSelector, tolerations, affinity } = placementSchema.shape;
 const strings = z.record(z.string(), z.string());
 
-/** What names an image is checked by a template (chart-image-check.ts). */
+/** Images and labels are checked by a template (chart-values-check.ts). */
 const chartValuesSchema = z.object({
   image: z.string().describe("The image of every process of the product, with its tag or digest."),
   componentImages: z

@@ -9,8 +9,8 @@ import type { Deployment } from "../src/kube/client/built-in-kinds.ts";
 import type { KubeObject } from "../src/kube/client/resource.ts";
 import { REMOVAL_CHECK } from "../src/operator/components/standing/removal-guard.ts";
 import { release } from "../src/operator/release.ts";
-import { IMAGE_CHECK } from "./chart-image-check.ts";
 import { chartValues, valuesSchemaJson, valuesYaml } from "./chart-values.ts";
+import { VALUES_CHECK } from "./chart-values-check.ts";
 import { HEADER, objectYaml } from "./object-yaml.ts";
 
 export interface ChartFile {
@@ -39,7 +39,7 @@ export function helmChart(image: string, mirror = ""): ChartFile[] {
     { path: "Chart.yaml", text: HEADER + objectYaml(CHART) },
     { path: "values.yaml", text: valuesYaml(defaults) },
     { path: "values.schema.json", text: valuesSchemaJson() },
-    { path: "templates/image-check.yaml", text: HEADER + IMAGE_CHECK },
+    { path: "templates/values-check.yaml", text: HEADER + VALUES_CHECK },
     { path: "templates/namespace.yaml", text: HEADER + outsideOfRelease(template(namespace, KEEP)) },
     { path: "templates/crd.yaml", text: HEADER + template(definition, KEEP) },
     { path: "templates/rbac.yaml", text: HEADER + access.map((object) => template(object)).join("---\n") },
@@ -165,8 +165,10 @@ function template(object: KubeObject | undefined, annotations: Readonly<Record<s
 
 const IMAGES = [
   "{{- range $variable, $image := .Values.componentImages }}",
+  "{{- with $image }}",
   "- name: {{ $variable }}",
-  '  value: "{{ $image }}"',
+  '  value: "{{ . }}"',
+  "{{- end }}",
   "{{- end }}",
   "{{- with .Values.imageMirror }}",
   "- name: IMAGE_MIRROR",

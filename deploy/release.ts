@@ -9,10 +9,10 @@
 
 import { mkdir, mkdtemp, rename, rm, writeFile } from "node:fs/promises";
 import path from "node:path";
-import { parseArgs } from "node:util";
 import { DEFAULT_IMAGE } from "../src/api/image.ts";
 import { IMAGE_MIRROR_PATTERN, IMAGE_MIRROR_TEXT } from "../src/operator/config/component-images.ts";
 import { type PackageOptions, releaseFiles } from "./generated-files.ts";
+import { readFlags } from "./image/flags.ts";
 import { ImageError } from "./image/image-error.ts";
 import { parseReference } from "./image/reference.ts";
 import { cliPackage } from "./krew/cli-package.ts";
@@ -28,7 +28,7 @@ async function main(): Promise<void> {
     replaces: { type: "string" },
     download: { type: "string" },
   } as const;
-  const { load, mirror, replaces, download = NO_DOWNLOAD, ...values } = parseArgs({ options }).values;
+  const { load, mirror, replaces, download = NO_DOWNLOAD, ...values } = readFlags(options);
   if (mirror !== undefined && !new RegExp(IMAGE_MIRROR_PATTERN).test(mirror))
     throw new ImageError(`--mirror ${mirror} is none: ${IMAGE_MIRROR_TEXT}`);
   const image = load ? loadedImage(values.image) : pulledImage(values.image);
@@ -84,8 +84,7 @@ export async function writeRelease(
 
 if (import.meta.main) {
   await main().catch((error: unknown) => {
-    const { code = "", message } = error as NodeJS.ErrnoException;
-    console.error(error instanceof ImageError || code.startsWith("ERR_PARSE_ARGS") ? message : error);
+    console.error(error instanceof ImageError ? error.message : error);
     process.exitCode = 1;
   });
 }

@@ -8,10 +8,10 @@
  */
 
 import path from "node:path";
-import { parseArgs } from "node:util";
 import { cleanUpOnSignals } from "../../cni-plugins/build/temporary-folder.ts";
 import { type Arch, BuildError, machineArch } from "../../cni-plugins/build/toolchain.ts";
 import { newestPackages } from "./debian.ts";
+import { readFlags } from "./flags.ts";
 import { buildImage, type Image } from "./image.ts";
 import { ImageError } from "./image-error.ts";
 import { newestNode } from "./node-runtime.ts";
@@ -30,8 +30,8 @@ async function main(): Promise<void> {
     "debian-mirror": { type: "string" },
     "renew-pins": { type: "boolean", default: false },
   } as const;
-  const { values } = parseArgs({ options });
-  const mirror = values["debian-mirror"];
+  const values = readFlags(options);
+  const mirror = debianMirror(values["debian-mirror"]);
   const log = (line: string): void => console.error(line);
   if (values["renew-pins"]) return renewPins(mirror, log);
   if (values.push !== undefined) pushTarget(values.push);
@@ -47,6 +47,14 @@ function readArchs(text: string): readonly Arch[] {
   const unknown = archs.filter((arch) => !ARCHS.some((one) => one === arch));
   if (unknown.length > 0) throw new ImageError(`--arch takes amd64, arm64 or both with a comma, found ${text}`);
   return ARCHS.filter((arch) => archs.includes(arch));
+}
+
+/** What apt takes for the address of a repository: a scheme, and no white space, which would end its line. */
+function debianMirror(url: string | undefined): string | undefined {
+  if (url === undefined || /^[a-z][a-z+]*:\/+[^\s/]\S*$/.test(url)) return url;
+  throw new ImageError(
+    `--debian-mirror ${JSON.stringify(url)} is no mirror: give a URL such as https://deb.debian.org/debian`,
+  );
 }
 
 function readEpoch(text: string | undefined): number {
@@ -76,8 +84,6 @@ async function renewPins(mirror: string | undefined, log: (line: string) => void
 
 cleanUpOnSignals();
 await main().catch((error: unknown) => {
-  const { code = "", message } = error as NodeJS.ErrnoException;
-  const inOneSentence = error instanceof ImageError || error instanceof BuildError || code.startsWith("ERR_PARSE_ARGS");
-  console.error(inOneSentence ? message : error);
+  console.error(error instanceof ImageError || error instanceof BuildError ? error.message : error);
   process.exitCode = 1;
 });

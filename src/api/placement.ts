@@ -19,9 +19,9 @@ const MAX_TOLERATIONS = 500;
 const MAX_SELECTOR_LABELS = 100;
 
 export const KEY_TEXT =
-  "has to be the key of a label: NAME or DOMAIN/NAME, with a NAME of at most 63 letters, digits and - _ .";
+  "has to be the key of a label: NAME or DOMAIN/NAME, with at most 63 letters, digits, dots, hyphens and underscores in NAME";
 export const VALUE_TEXT =
-  "has to be the value of a label: empty, or at most 63 letters, digits and - _ . with a letter or digit at both ends";
+  "has to be the value of a label: empty, or at most 63 letters, digits, dots, hyphens and underscores, with a letter or digit at both ends";
 
 const OPERATORS = ["", "Exists", "Equal", "Lt", "Gt"];
 const EFFECTS = ["", "NoSchedule", "PreferNoSchedule", "NoExecute"];

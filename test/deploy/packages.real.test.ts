@@ -160,6 +160,13 @@ describe("the packages", () => {
     expect(pod?.containers[0]).not.toHaveProperty("resources");
   });
 
+  it("take an empty image of a component for its default", async () => {
+    const values = { componentImages: { MULTUS_IMAGE: "", OVS_CNI_IMAGE: "registry.test/ovs:1" } };
+    const [container] = operatorOf(await templated(...setAll(values))).spec?.template.spec?.containers ?? [];
+    expect(container?.env).toContainEqual({ name: "OVS_CNI_IMAGE", value: "registry.test/ovs:1" });
+    expect(container?.env?.map(({ name }) => name)).not.toContain("MULTUS_IMAGE");
+  });
+
   it("have a NetworkAddonsConfig only where the chart's values have one, and no namespace where Helm makes it", async () => {
     const spec = { linuxBridge: {}, kubeMacPool: { rangeStart: "02:00:00:00:00:00", rangeEnd: "02:00:00:00:ff:ff" } };
     const objects = await templated("--namespace", DEFAULT_NAMESPACE, ...setAll({ networkAddonsConfig: spec }));
@@ -178,6 +185,7 @@ describe("the packages", () => {
     [{ replicas: 0 }, "/replicas"],
     [{ logLevel: "loud" }, "/logLevel"],
     [{ labels: { name: "other" } }, "name"],
+    [{ tolerations: [{ key: "a".repeat(400), operator: "Exists" }] }, "/tolerations/0/key"],
     [{ tolerations: [{ operator: "Exists", efect: "NoSchedule" }] }, "efect"],
     [{ networkAddonsConfig: { linuxBrigde: {} } }, "linuxBrigde"],
   ])("refuse the value %o", async (values, named) => {
@@ -195,7 +203,12 @@ describe("the packages", () => {
       'componentImages.MULTUS_IMAGE "https://registry.test/multus:4": an image is REGISTRY/NAME with :TAG',
     ],
     [{ imageMirror: "registry.test/mirror/" }, 'imageMirror "registry.test/mirror/": a mirror is HOST:PORT/PATH'],
-  ])("refuse in one sentence what names no image: %j", async (values, sentence) => {
+    [{ labels: { team: "b a r" } }, 'labels.team "b a r" has to be the value of a label: empty, or at most 63'],
+    [{ labels: { "a b": "" } }, 'labels: "a b" has to be the key of a label: NAME or DOMAIN/NAME'],
+    [{ annotations: { "a/b/c": "any text" } }, 'annotations: "a/b/c" has to be the key of a label'],
+    [{ nodeSelector: { "zone/": "a" } }, 'nodeSelector: "zone/" has to be the key of a label'],
+    [{ nodeSelector: { zone: "-a" } }, 'nodeSelector.zone "-a" has to be the value of a label'],
+  ])("refuse in one sentence what names no image or label: %j", async (values, sentence) => {
     const { code, stderr } = await template(...setAll(values));
     expect(code).toBe(1);
     expect(stderr).toContain(sentence);

@@ -6,9 +6,16 @@
 
 import { parseArgs } from "node:util";
 import { DEFAULT_IMAGE, IMAGE_REPOSITORY } from "../../api/image.ts";
+import { isNamespaceName } from "../../api/legal-names.ts";
 import { DEFAULT_NAMESPACE, PRODUCT_VERSION } from "../../api/names.ts";
 import { IMAGE_PULL_POLICIES, type ImagePullPolicy } from "../../api/network-addons-config.ts";
-import { type ComponentImage, IMAGE_MIRROR_PATTERN, IMAGE_MIRROR_TEXT } from "../config/component-images.ts";
+import {
+  type ComponentImage,
+  IMAGE_MIRROR_PATTERN,
+  IMAGE_MIRROR_TEXT,
+  IMAGE_PATTERN,
+  IMAGE_TEXT,
+} from "../config/component-images.ts";
 import type { Images } from "../config/settings.ts";
 import type { CsvOptions } from "./cluster-service-version.ts";
 
@@ -69,29 +76,45 @@ export function readFlags(args: readonly string[]): CsvFlags {
     if (value === true) throw new Error(`--${name} needs a value`);
     return typeof value === "string" && value !== "" ? value : undefined;
   };
+  /** The same of a flag that names an image. */
+  const namedImage = (name: string): string | undefined => {
+    const named = text(name);
+    return named === undefined ? undefined : checkedImage(`--${name}`, named);
+  };
   const image = [
     text("container-prefix")?.replace(/\/+$/, "") ?? IMAGE_REPOSITORY.slice(0, IMAGE_REPOSITORY.lastIndexOf("/")),
     `${text("image-name") ?? IMAGE_REPOSITORY.slice(IMAGE_REPOSITORY.lastIndexOf("/") + 1)}:${
       text("container-tag") ?? DEFAULT_IMAGE.slice(IMAGE_REPOSITORY.length + 1)
     }`,
   ].join("/");
-  const named = Object.entries(COMPONENT_IMAGES).map(([variable, name]) => [variable, text(name)] as const);
+  checkedImage("--container-prefix, --image-name and --container-tag make", image);
+  const named = Object.entries(COMPONENT_IMAGES).map(([variable, name]) => [variable, namedImage(name)] as const);
   return {
     version: text("version") ?? text("csv-version") ?? PRODUCT_VERSION,
     replaces: text("version-replaces"),
     operatorVersion: text("operator-version") ?? PRODUCT_VERSION,
-    namespace: text("namespace") ?? DEFAULT_NAMESPACE,
+    namespace: namespace(text("namespace")),
     image,
     imagePullPolicy: pullPolicy(text("image-pull-policy")),
     images: {
-      linuxBridge: text(OWN_IMAGES.linuxBridge) ?? image,
-      bridgeMarker: text(OWN_IMAGES.bridgeMarker) ?? image,
-      kubeMacPool: text(OWN_IMAGES.kubeMacPool) ?? image,
+      linuxBridge: namedImage(OWN_IMAGES.linuxBridge) ?? image,
+      bridgeMarker: namedImage(OWN_IMAGES.bridgeMarker) ?? image,
+      kubeMacPool: namedImage(OWN_IMAGES.kubeMacPool) ?? image,
     },
     componentImages: Object.fromEntries(named.filter(([, name]) => name !== undefined)),
     imageMirror: mirror(text("mirror")),
     dumpCrds: truth(values[DUMP_CRDS]),
   };
+}
+
+function checkedImage(from: string, image: string): string {
+  if (new RegExp(IMAGE_PATTERN).test(image)) return image;
+  throw new Error(`${from} "${image}": ${IMAGE_TEXT}`);
+}
+
+function namespace(name = DEFAULT_NAMESPACE): string {
+  if (isNamespaceName(name)) return name;
+  throw new Error(`--namespace "${name}" is no name of a namespace: it has lower-case letters, digits and -`);
 }
 
 function pullPolicy(text = "IfNotPresent"): ImagePullPolicy {

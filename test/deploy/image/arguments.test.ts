@@ -3,6 +3,7 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { afterAll, beforeAll, expect, it } from "vitest";
+import { runCommand } from "../../cluster/command.ts";
 import { OTHER_PROCESSOR } from "../../support/other-processor.ts";
 import { build } from "./built-image.ts";
 
@@ -11,6 +12,18 @@ beforeAll(async () => {
   folder = await mkdtemp(path.join(tmpdir(), "arguments-"));
 });
 afterAll(() => rm(folder, { recursive: true, force: true }));
+
+const release = path.join(import.meta.dirname, "../../../deploy/release.ts");
+
+it.each([
+  [["--image", "a.test/b:1", "--load", "--image", "a.test/c:1"], "--image is given twice: give it once"],
+  [["--load", "--load"], "--load is given twice: give it once"],
+  [["--imgae", "a.test/b:1"], "Unknown option '--imgae'"],
+])("writes no release for %j, and says why in one sentence", async (args, sentence) => {
+  const { code, stdout, stderr } = await runCommand([process.execPath, release, ...args]);
+  expect({ code, stdout }).toEqual({ code: 1, stdout: "" });
+  expect(stderr.split("\n")).toEqual([expect.stringContaining(sentence), ""]);
+});
 
 it.each<[args: string[], env: NodeJS.ProcessEnv, sentence: string]>([
   [["--arch", "s390x"], {}, "--arch takes amd64, arm64 or both with a comma, found s390x"],
@@ -24,6 +37,14 @@ it.each<[args: string[], env: NodeJS.ProcessEnv, sentence: string]>([
     {},
     "name:1 is not the name of an image: give REGISTRY/NAME:TAG or REGISTRY/NAME@sha256:DIGEST",
   ],
+  ...["ftp.debian.org/debian", "http://", "http://mirror.test/a b", "http://mirror.test/\nTrusted: yes", ""].map(
+    (url): [string[], NodeJS.ProcessEnv, string] => [
+      ["--debian-mirror", url],
+      {},
+      `--debian-mirror ${JSON.stringify(url)} is no mirror: give a URL such as https://deb.debian.org/debian`,
+    ],
+  ),
+  [["--arch", "amd64", "--arch=arm64"], {}, "--arch is given twice: give it once"],
   [[], { SOURCE_DATE_EPOCH: "today" }, "SOURCE_DATE_EPOCH must be seconds since 1970, found today"],
 ])("refuses %j %j in one sentence before it makes anything", async (args, env, sentence) => {
   const output = path.join(folder, "output");

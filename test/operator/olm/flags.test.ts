@@ -117,6 +117,19 @@ describe("the flags of csv-generator", () => {
   it.each([
     [["--namespace"], "--namespace needs a value"],
     [["--mirror=https://registry.test"], "--mirror https://registry.test is none: a mirror is HOST:PORT/PATH"],
+    [["--namespace=Foo"], '--namespace "Foo" is no name of a namespace: it has lower-case letters, digits and -'],
+    [["--namespace=a.b"], '--namespace "a.b" is no name of a namespace'],
+    [
+      ["--container-prefix=https://quay.io/team"],
+      '--container-prefix, --image-name and --container-tag make "https://quay.io/team/cluster-network-addons:',
+    ],
+    [["--image-name=Addons"], "an image is REGISTRY/NAME with :TAG or @sha256:DIGEST"],
+    [["--container-tag=a b"], "an image is REGISTRY/NAME with :TAG or @sha256:DIGEST"],
+    [
+      ["--kubemacpool-image=https://quay.io/p:1"],
+      '--kubemacpool-image "https://quay.io/p:1": an image is REGISTRY/NAME',
+    ],
+    [["--multus-image=https://quay.io/m:1"], '--multus-image "https://quay.io/m:1": an image is REGISTRY/NAME'],
     [["--dump-crds=maybe"], '--dump-crds has to be true or false, found "maybe"'],
     [["--image-pull-policy=Now"], '--image-pull-policy has to be one of Always, Never, IfNotPresent, found "Now"'],
   ])("%j is refused in one sentence", (args, sentence) => {
