@@ -55,7 +55,7 @@ export const CNI_BIN_DIR_TEXT =
 export const K3S_CURRENT = "/var/lib/rancher/k3s/data/current";
 export const K3S_CURRENT_TEXT =
   `the plugins are in ${K3S_CURRENT}, which k3s points elsewhere at each upgrade: they stay in the former directory. ` +
-  "Restart the DaemonSets after each upgrade. From k3s 1.28.15, 1.29.10, 1.30.6 and 1.31.2 on, plugins are in " +
+  "Restart the DaemonSets after each upgrade. From k3s 1.30.6 and 1.31.2 on, plugins are in " +
   "/var/lib/rancher/k3s/data/cni, which stays: leave cniBinDir unset";
 
 const MAX_WORD_CHARS = 64;

@@ -12,6 +12,7 @@ import type { EffectiveSpec } from "../config/effective-spec.ts";
 import type { OperatorSettings } from "../config/settings.ts";
 import { named, type Rollout } from "../status/rollout.ts";
 import type { Facts } from "../watch/facts.ts";
+import type { NodeGroup } from "../watch/node-layout.ts";
 
 /** A workload as it is now. */
 export interface Deployed {
@@ -82,26 +83,59 @@ export function isOn(component: Component, spec: NetworkAddonsConfigSpec | Effec
 export function hostPathNotes({ name, hostPaths = () => [], warnings }: Component, input: RenderInput): string[] {
   const { facts } = input;
   const own = hostPaths(input);
+  const fitting: NodeGroup[] = [];
   const others = new Map<
     string,
     { readonly distribution: string; readonly needed: string; readonly names: string[] }
   >();
   for (const { layout, criSocket = facts.criSocket, nodes } of facts.groups) {
     const theirs = hostPaths({ ...input, facts: { ...facts, layout, criSocket } });
-    if (theirs.every((path) => own.includes(path))) continue;
+    const missing = theirs.filter((path) => !own.includes(path));
+    if (missing.length === 0) {
+      fitting.push({ layout, criSocket, nodes });
+      continue;
+    }
     const { distribution } = layout;
-    const needed = theirs.join(" and ");
+    const needed = listed(missing);
     const names = [...(others.get(`${distribution} ${needed}`)?.names ?? []), ...nodes];
     others.set(`${distribution} ${needed}`, { distribution, needed, names });
   }
+  const isAsked = hostPaths(withoutHostPaths(input)).some((path) => !own.includes(path));
+  const origin = isAsked ? "" : originOf(fitting, facts.groups);
   const notes = [...others.values()].map(({ distribution, needed, names }) => {
     const [need, its] = names.length === 1 ? ["needs", "its"] : ["need", "their"];
     return (
-      `${name} uses ${own.join(" and ")}, as on most nodes (${facts.layout.distribution}). ${named(names)} (${distribution}) ` +
+      `${name} uses ${listed(own)}${origin}. ${named(names)} (${distribution}) ` +
       `${need} ${needed}: ${its} pods get no networks of ${name}`
     );
   });
   return [...(warnings?.(input) ?? []), ...notes];
+}
+
+/** Which nodes have these paths. Of nodes half of which need others, no more is said than their number. */
+function originOf(fitting: readonly NodeGroup[], groups: readonly NodeGroup[]): string {
+  const count = (some: readonly NodeGroup[]): number => some.reduce((sum, { nodes }) => sum + nodes.length, 0);
+  const [some, all] = [count(fitting), count(groups)];
+  if (some === 0) return "";
+  const distributions = [...new Set(fitting.map(({ layout }) => layout.distribution))].join(", ");
+  return `, as on ${2 * some > all ? "most" : `${some} of ${all}`} nodes (${distributions})`;
+}
+
+/** Without the fields that name such paths. */
+function withoutHostPaths(input: RenderInput): RenderInput {
+  const { multusDynamicNetworks, linuxBridge, ...spec } = input.spec;
+  const { cniBinDir: _, ...bridge } = linuxBridge ?? {};
+  const asked = {
+    ...spec,
+    ...(linuxBridge === undefined ? {} : { linuxBridge: bridge }),
+    ...(multusDynamicNetworks === undefined ? {} : { multusDynamicNetworks: {} }),
+  };
+  return { ...input, spec: asked };
+}
+
+/** "a", "a and b", "a, b and c". */
+function listed(paths: readonly string[]): string {
+  return paths.length < 2 ? paths.join() : `${paths.slice(0, -1).join(", ")} and ${paths.at(-1)}`;
 }
 
 /** The lifetimes of certificates, as the process that rotates them reads them from its environment. */

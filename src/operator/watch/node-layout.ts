@@ -20,7 +20,7 @@ interface NodeLayout {
 }
 
 /** Nodes that have the same of everything. */
-interface NodeGroup {
+export interface NodeGroup {
   readonly layout: NodeLayout;
   /** Undefined for a runtime that the table does not know. */
   readonly criSocket: string | undefined;
@@ -62,10 +62,8 @@ const K3S = layout(
   { ...RKE2.criSockets, docker: "/run/k3s/cri-dockerd/cri-dockerd.sock" },
 );
 const FORMER_K3S: NodeLayout = { ...K3S, cniBinDir: `${K3S_CURRENT}/bin` };
-/** Patch of each minor version from which on k3s has `data/cni`. Later minor versions always have it. */
+/** Patch of each minor version from which on k3s has `data/cni`. Later ones always have it; the product runs on none before. */
 const K3S_DATA_CNI_SINCE: ReadonlyMap<number, number> = new Map([
-  [28, 15],
-  [29, 10],
   [30, 6],
   [31, 2],
 ]);

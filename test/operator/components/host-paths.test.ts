@@ -86,6 +86,20 @@ describe("what pods mount of the nodes", () => {
         "their pods get no networks of linuxBridge",
     ]);
     expect(hostPathNotes(componentNamed("linuxBridge"), inputFor([K0S, TALOS]))).toEqual([]);
+  });
+
+  it("is not said to be as on most nodes where as many nodes need the other, or the configuration names it", () => {
+    expect(hostPathNotes(componentNamed("linuxBridge"), inputFor([TALOS, K3S]))).toEqual([
+      "linuxBridge uses /opt/cni/bin, as on 1 of 2 nodes (Talos). node-k (k3s) needs /var/lib/rancher/k3s/data/cni: its pods " +
+        "get no networks of linuxBridge",
+    ]);
+    const docker = node("node-x", "v1.34.1", "Debian", "docker");
+    const cniBinDir = "/var/lib/rancher/k3s/data/cni";
+    const named = inputFor([K3S, docker, docker], { ...ALL, linuxBridge: { cniBinDir } });
+    expect(hostPathNotes(componentNamed("multus"), named)).toEqual([
+      "multus uses /var/lib/rancher/k3s/data/cni, /etc/cni/net.d and /var/lib/kubelet. node-k (k3s) needs " +
+        "/var/lib/rancher/k3s/agent/etc/cni/net.d: its pods get no networks of multus",
+    ]);
     const asked = { ...ALL, linuxBridge: { cniBinDir: "/opt/both" } };
     expect(hostPathNotes(componentNamed("linuxBridge"), inputFor([K3S, TALOS], asked))).toEqual([]);
   });
@@ -93,7 +107,7 @@ describe("what pods mount of the nodes", () => {
   it("is said to be wrong for nodes with another runtime's socket or another directory of the kubelet", () => {
     const crio = [node("node-c", "v1.34.1", "Debian", "cri-o"), node("node-d", "v1.34.1", "Talos (v1.11.2)", "cri-o")];
     const input = inputFor([TALOS, TALOS, K3S, ...crio]);
-    const socket = "multusDynamicNetworks uses /run/containerd/containerd.sock, as on most nodes (Talos).";
+    const socket = "multusDynamicNetworks uses /run/containerd/containerd.sock, as on 2 of 5 nodes (Talos).";
     const end = "its pods get no networks of multusDynamicNetworks";
     expect(hostPathNotes(componentNamed("multusDynamicNetworks"), input)).toEqual([
       `${socket} node-c (Kubernetes) needs /run/crio/crio.sock: ${end}`,
@@ -102,8 +116,8 @@ describe("what pods mount of the nodes", () => {
     ]);
     expect(hostPathNotes(componentNamed("linuxBridge"), input)).toHaveLength(1);
     expect(hostPathNotes(componentNamed("multus"), inputFor([TALOS, TALOS, K0S]))).toEqual([
-      "multus uses /opt/cni/bin and /etc/cni/net.d and /var/lib/kubelet, as on most nodes (Talos). node-0 (k0s) needs " +
-        "/opt/cni/bin and /etc/cni/net.d and /var/lib/k0s/kubelet: its pods get no networks of multus",
+      "multus uses /opt/cni/bin, /etc/cni/net.d and /var/lib/kubelet, as on most nodes (Talos). node-0 (k0s) needs " +
+        "/var/lib/k0s/kubelet: its pods get no networks of multus",
     ]);
   });
 
@@ -128,7 +142,7 @@ describe("what pods mount of the nodes", () => {
     expect(componentNamed("linuxBridge").warnings?.(inputFor([node("node-f", "v1.30.5+k3s1")]))).toEqual([
       K3S_CURRENT_TEXT,
     ]);
-    expect(K3S_CURRENT_TEXT).toContain("From k3s 1.28.15, 1.29.10, 1.30.6 and 1.31.2 on");
+    expect(K3S_CURRENT_TEXT).toContain("From k3s 1.30.6 and 1.31.2 on");
     expect(warnings("/var/lib/rancher/k3s/data/cni")).toEqual([]);
     expect(warnings("/var/lib/rancher/k3s/data/currently")).toEqual([]);
   });

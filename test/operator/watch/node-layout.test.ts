@@ -127,10 +127,6 @@ describe("the layout of nodes", () => {
 
   it.each([
     ["v1.27.16+k3s1", true],
-    ["v1.28.14+k3s1", true],
-    ["v1.28.15+k3s1", false],
-    ["v1.29.9+k3s1", true],
-    ["v1.29.10+k3s1", false],
     ["v1.30.5+k3s2", true],
     ["v1.30.6-rc1+k3s1", false],
     ["v1.30.14+k3s1", false],
