@@ -12,7 +12,7 @@ const SILENT = "ETIMEDOUT";
 /** A role that is bound in a namespace does not reach objects of the cluster, as claims and pools are. */
 const OWN_NAMESPACE =
   "For one namespace, write -n NAMESPACE --pool-namespace NAMESPACE; the pool's service needs the Role macpool-inspection of " +
-  "docs/reference/kubectl-macpool.md, Rights. For the whole cluster, ask for a ClusterRoleBinding to kubemacpool-view.";
+  "docs/guide/for-vm-owners.md. For the whole cluster, ask for a ClusterRoleBinding to kubemacpool-view.";
 
 /** What went wrong at the API server, in a sentence for the user; undefined for anything else. */
 export function describeFault(error: unknown, server: string): string | undefined {

@@ -23,7 +23,7 @@ it("says what to do about credentials, rights and a server that does not answer"
   const forbidden = { kind: "Status", code: 403, reason: "Forbidden", message: "macclaims is forbidden" };
   expect(fault(403, JSON.stringify(forbidden))).toBe(
     "macclaims is forbidden. For one namespace, write -n NAMESPACE --pool-namespace NAMESPACE; the pool's service needs the " +
-      "Role macpool-inspection of docs/reference/kubectl-macpool.md, Rights. For the whole cluster, ask for a ClusterRoleBinding to kubemacpool-view.",
+      "Role macpool-inspection of docs/guide/for-vm-owners.md. For the whole cluster, ask for a ClusterRoleBinding to kubemacpool-view.",
   );
   expect(fault(403, JSON.stringify({ ...forbidden, message: "nodes is forbidden" }), "GET /api/v1/nodes")).toBe(
     "nodes is forbidden: ask an administrator for that right",

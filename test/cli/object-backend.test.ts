@@ -52,7 +52,7 @@ describe("the objects", () => {
       "the user may not ask it",
       { proxy: status(403, "no proxy for you", "Forbidden") },
       "you may not use the proxy of its Service (no proxy for you)",
-      "Ask an administrator for the Role macpool-inspection of docs/reference/kubectl-macpool.md, Rights, or for ClusterRole kubemacpool-view in the whole cluster.",
+      "Ask an administrator for the Role macpool-inspection of docs/guide/for-vm-owners.md, or for ClusterRole kubemacpool-view in the whole cluster.",
     ],
     [
       "nothing says where it is",

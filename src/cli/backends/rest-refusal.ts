@@ -30,7 +30,7 @@ const HINT = " If you may read one namespace only, name it: -n NAMESPACE.";
 const LONG_LIST = "The list took longer than five minutes: try again, or ask for one namespace.";
 
 const NO_PROXY =
-  "Ask an administrator for the Role macpool-inspection of docs/reference/kubectl-macpool.md, Rights, or for ClusterRole kubemacpool-view in the whole cluster.";
+  "Ask an administrator for the Role macpool-inspection of docs/guide/for-vm-owners.md, or for ClusterRole kubemacpool-view in the whole cluster.";
 const STRANGER = "Log in again, or give another --token.";
 const SILENT =
   `Look at the pods of Deployment ${MAC_POOL_MANAGER} and at their log. ` +
