@@ -131,7 +131,8 @@ function networkText({ network, domains = [] }: KnownOwner): string {
 
 /** Of the owner, or of the claim. */
 function originText(claim: KnownClaim, { origin = claim.origin }: Partial<KnownOwner> = {}): string {
-  const { pool, range, rangePool, inRange } = claim;
+  const { pool, range, rangePool, inRange, elsewhere } = claim;
+  if (pool === undefined && elsewhere > 0) return origin;
   if (pool === undefined) return `${origin}, in no pool`;
   if (rangePool !== undefined) return `${origin}, of pool ${pool}, in a range of pool ${rangePool} (${range})`;
   if (inRange && range === undefined) return `${origin}, of pool ${pool}, in a range of another pool`;

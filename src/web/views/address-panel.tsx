@@ -99,18 +99,20 @@ function Details({ claim }: { readonly claim: ClaimView }) {
             {!inRange && ", outside all ranges"}
           </dd>
         </div>
-        <div>
-          <dt>Pool</dt>
-          <dd>
-            {pool === undefined ? "none" : <a href={linkTo("map", [pool])}>{pool}</a>}
-            {range !== undefined && (
-              <div class="mac quiet">
-                {rangePool !== undefined && `in the range of pool ${rangePool}: `}
-                {range.replace("-", " – ")}
-              </div>
-            )}
-          </dd>
-        </div>
+        {(pool !== undefined || elsewhere === 0) && (
+          <div>
+            <dt>Pool</dt>
+            <dd>
+              {pool === undefined ? "none" : <a href={linkTo("map", [pool])}>{pool}</a>}
+              {range !== undefined && (
+                <div class="mac quiet">
+                  {rangePool !== undefined && `in the range of pool ${rangePool}: `}
+                  {range.replace("-", " – ")}
+                </div>
+              )}
+            </dd>
+          </div>
+        )}
         {created !== undefined && (
           <div>
             <dt>Claimed</dt>

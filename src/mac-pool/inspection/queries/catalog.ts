@@ -170,11 +170,11 @@ export class Catalog {
   }
 }
 
-/** Its address in hex digits, and its owners' namespaces and names. */
+/** Its address in hex digits, and its owners as namespace/name. */
 function textOf({ spec, status }: MACClaim): string {
   let text = spec.mac.replaceAll(":", "");
   for (const { namespace, name, generateName } of status?.owners ?? []) {
-    text += ` ${namespace} ${name ?? generateName ?? ""}`;
+    text += ` ${namespace}/${name ?? generateName ?? ""}`;
   }
   return text;
 }

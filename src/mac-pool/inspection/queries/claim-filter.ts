@@ -1,6 +1,12 @@
 import { nadOf } from "../../../api/claim-network.ts";
 import { formatMac, macOfClaimName, parseMac } from "../../../api/mac.ts";
-import type { ClaimOrigin, ClaimOwner, MACClaim, ShownPhase } from "../../../api/mac-claim.ts";
+import {
+  type ClaimOrigin,
+  type ClaimOwner,
+  type MACClaim,
+  originFor,
+  type ShownPhase,
+} from "../../../api/mac-claim.ts";
 import { DEFAULT_MAC_POOL } from "../../../api/names.ts";
 import { statusOf } from "../../claims/claim.ts";
 import type { Caches } from "../../cluster/caches.ts";
@@ -19,7 +25,7 @@ export interface ClaimFilter {
   readonly network?: string | undefined;
   /** A pool: claims for addresses outside its ranges, as it counts them. */
   readonly outOfRange?: string | undefined;
-  /** A part of the address, or of the name or namespace of an owner. */
+  /** A part of the address, or of an owner's namespace/name. */
   readonly search?: string | undefined;
 }
 
@@ -48,9 +54,10 @@ export function claimTest(filter: ClaimFilter, scope: Scope, caches: Pick<Caches
     return (claim) => statusOf(claim).owners.some(isMeant);
   };
   if (phase !== undefined) tests.push((claim, asPhase = caches.phaseOf(claim)) => asPhase === phase);
-  if (origin !== undefined) tests.push((claim) => claim.spec.origin === origin);
-  if (pool !== undefined) tests.push((claim) => claim.spec.pool === pool);
-  if (outOfRange !== undefined) tests.push((claim) => isOutOfRange(claim, outOfRange, caches.index));
+  if (origin !== undefined) tests.push((claim) => seenOrigin(claim, scope) === origin);
+  if (pool !== undefined) tests.push((claim) => claim.spec.pool === pool && isSeenWhole(claim, scope));
+  if (outOfRange !== undefined)
+    tests.push((claim) => isOutOfRange(claim, outOfRange, caches.index) && isSeenWhole(claim, scope));
   if (scope.namespace !== undefined) tests.push(someOwner(() => true));
   if (namespace !== undefined) tests.push(someOwner((each) => each.namespace === namespace));
   if (owner !== undefined) tests.push(someOwner(ownerTest(owner)));
@@ -59,13 +66,24 @@ export function claimTest(filter: ClaimFilter, scope: Scope, caches: Pick<Caches
   if (search !== undefined) {
     const text = search.toLowerCase();
     const hasMac = macTest(search) ?? (() => false);
-    const hasName = someOwner((each) => nameOf(each).includes(text) || each.namespace.includes(text));
+    const hasName = someOwner((each) => `${each.namespace}/${nameOf(each)}`.includes(text));
     tests.push((claim) => hasMac(claim) || hasName(claim));
   }
   const [only] = tests;
   return tests.length === 1 && only !== undefined
     ? only
     : (claim, asPhase) => tests.every((test) => test(claim, asPhase));
+}
+
+/** Whether the reader sees all owners. What a claim says of itself is of the first one. */
+export function isSeenWhole(claim: MACClaim, scope: Scope): boolean {
+  return statusOf(claim).owners.every((owner) => sees(scope, owner));
+}
+
+/** The origin of the claim, as of the first owner that the reader sees. */
+export function seenOrigin(claim: MACClaim, scope: Scope): ClaimOrigin {
+  const first = statusOf(claim).owners.find((owner) => sees(scope, owner));
+  return first === undefined ? claim.spec.origin : originFor(claim, first);
 }
 
 /** Whether the claim is one that the pool counts as out of range. */

@@ -9,7 +9,7 @@ import type { Caches } from "../../cluster/caches.ts";
 import { isFinished } from "../../objects/pod-networks.ts";
 import type { ClaimView, OwnerView } from "../rest/views.ts";
 import type { Catalog } from "./catalog.ts";
-import { type ClaimFilter, type ClaimTest, claimTest, textTest } from "./claim-filter.ts";
+import { type ClaimFilter, type ClaimTest, claimTest, isSeenWhole, seenOrigin, textTest } from "./claim-filter.ts";
 import type { NetworkQueries } from "./networks.ts";
 import { type Scope, seen } from "./scope.ts";
 
@@ -104,29 +104,30 @@ export class ClaimQueries {
   view(claim: MACClaim, scope: Scope, phase: ShownPhase = this.#caches.phaseOf(claim)): ClaimView {
     const status = statusOf(claim);
     const name = claim.metadata.name ?? "";
-    const { creationTimestamp, resourceVersion } = claim.metadata;
+    const { resourceVersion } = claim.metadata;
     const found = rangeAt(macOfClaimName(name), this.#caches);
     const { visible, elsewhere } = seen(scope, status.owners);
+    const isWhole = isSeenWhole(claim, scope);
+    const origin = seenOrigin(claim, scope);
+    const created = isWhole ? claim.metadata.creationTimestamp : visible.map(({ since }) => since).sort()[0];
     return {
       name,
       mac: claim.spec.mac,
-      ...(claim.spec.pool === undefined ? {} : { pool: claim.spec.pool }),
-      origin: claim.spec.origin,
+      ...(claim.spec.pool === undefined || !isWhole ? {} : { pool: claim.spec.pool }),
+      origin,
       phase,
-      owners: visible.map((owner) => this.#ownerOf(claim, owner, scope)),
+      owners: visible.map((owner) => {
+        const own = originFor(claim, owner);
+        return { ...this.ownerView(owner, scope), ...(own === origin ? {} : { origin: own }) };
+      }),
       elsewhere,
       inRange: found !== undefined,
-      ...rangeView(found, claim, scope),
-      ...(creationTimestamp === undefined ? {} : { created: creationTimestamp }),
+      ...(isWhole ? rangeView(found, claim, scope) : {}),
+      ...(created === undefined ? {} : { created }),
       ...(phase === "Pending" ? { deadline: deadlineOf(claim, this.#caches) } : {}),
       ...(phase === "Quarantined" && status.until !== undefined ? { until: status.until } : {}),
       ...(resourceVersion === undefined ? {} : { revision: resourceVersion }),
     };
-  }
-
-  #ownerOf(claim: MACClaim, owner: ClaimOwner, scope: Scope): OwnerView {
-    const origin = originFor(claim, owner);
-    return { ...this.ownerView(owner, scope), ...(origin === claim.spec.origin ? {} : { origin }) };
   }
 
   ownerView(owner: ClaimOwner, scope: Scope): OwnerView {

@@ -75,7 +75,7 @@ const page = {
 export const claimsQuery = z.strictObject({
   mac: text.optional().describe("An address in any notation, or a part of one in hex digits."),
   owner: text.optional().describe("An owner: name, namespace/name or kind/namespace/name."),
-  search: text.optional().describe("A part of the address, or of the name or namespace of an owner."),
+  search: text.optional().describe("A part of the address, or of an owner's namespace/name."),
   namespace,
   phase: oneOf(SHOWN_PHASES).optional().describe("Phase of the claim."),
   origin: oneOf(CLAIM_ORIGINS).optional().describe("How the address came into use."),

@@ -48,15 +48,17 @@ export const claimViewSchema = z
   .object({
     name: z.string().describe("Name of the MACClaim."),
     mac,
-    pool: z.string().exactOptional(),
-    origin: z.enum(CLAIM_ORIGINS),
+    pool: z.string().exactOptional().describe("Absent for who sees some owners only, as is the range."),
+    origin: z.enum(CLAIM_ORIGINS).describe("How the first owner that the reader may see came to the address."),
     phase: z.enum(SHOWN_PHASES).describe("Pending: no object that this replica knows has listed the address yet."),
     owners: z.array(ownerViewSchema).describe("Owners that the reader may see."),
     elsewhere: count.describe("Owners in other namespaces, which the reader may not see."),
     inRange: z.boolean().describe("Whether a pool has the address in its ranges."),
     range: z.string().exactOptional().describe("The range with the address, as first-last."),
     rangePool: z.string().exactOptional().describe("The pool of that range, where it is not the claim's pool."),
-    created: time.exactOptional(),
+    created: time
+      .exactOptional()
+      .describe("Since when it is claimed; for who sees some owners only, since when the first of them has it."),
     deadline: time.exactOptional().describe("Pending: until this time the claim waits for its object."),
     until: time.exactOptional().describe("End of the quarantine."),
     revision: z.string().exactOptional().describe("resourceVersion of the MACClaim; the same in Pending and Bound."),
