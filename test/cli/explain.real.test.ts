@@ -1,6 +1,6 @@
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { NAD_RESOURCE_NAME_ANNOTATION, NETWORK_STATUS_ANNOTATION } from "../../src/api/names.ts";
+import { NAD_RESOURCE_NAME_ANNOTATION, NETWORK_STATUS_ANNOTATION, NETWORKS_ANNOTATION } from "../../src/api/names.ts";
 import type { Step } from "../../src/api/way.ts";
 import { defineResource, type KubeObject, RESOURCES } from "../../src/kube/client/resource.ts";
 import { KINDS } from "../../src/mac-pool/objects/kinds.ts";
@@ -82,9 +82,10 @@ describe("kubectl macpool explain on a real API server", () => {
 
   async function explain(
     who: "viewer" | "admin",
+    what = "web",
   ): Promise<{ readonly code: number | null; readonly steps: readonly Step[] }> {
     const KUBECONFIG = join(cli.folder, `${who}.kubeconfig`);
-    const command = [join(cli.folder, "kubectl-macpool"), "explain", "web", "-n", "lab", "-o", "json"];
+    const command = [join(cli.folder, "kubectl-macpool"), "explain", what, "-n", "lab", "-o", "json"];
     const { code, stdout, stderr } = await runCommand(command, { env: { ...cli.env, KUBECONFIG } });
     if (stdout === "") throw new Error(stderr);
     return { code, steps: JSON.parse(stdout).way[0].steps };
@@ -130,6 +131,17 @@ describe("kubectl macpool explain on a real API server", () => {
       text: "error adding container to network: no bridge br1",
       remedy: `kubectl describe pod ${POD.name} -n ${POD.namespace} shows each attempt.`,
     });
+  });
+
+  it("says of the VMI and the launcher of a VM that they have its address", async () => {
+    const networks = JSON.stringify([{ name: "blue", interface: "pod1b2c", mac }]);
+    const body = { metadata: { annotations: { [NETWORKS_ANNOTATION]: networks } } };
+    await harness.admin.patch(KINDS.pods, POD, { type: "merge", body });
+    const accepted = ["accepted", "ok", `${mac}, automatic, Allocated, of VirtualMachine lab/web`];
+    for (const what of ["vmi/web", `pod/${POD.name}`]) {
+      const { code, steps } = await explain("admin", what);
+      expect([code, states(steps)[0]]).toEqual([0, accepted]);
+    }
   });
 
   it("goes the whole way for an administrator, and for a viewer as far as he may see", async () => {
