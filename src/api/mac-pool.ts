@@ -98,7 +98,7 @@ const macPoolSpecSchema = z
       .describe(
         "Which MAC addresses objects can ask for in the namespaces that this pool serves. Anywhere (the default): any, also of " +
           "another pool. OwnPool: only those in the ranges of this pool. OutsidePools: only those in the range of no pool; " +
-          "exclusions count as outside. An object keeps an address that it has already.",
+          "exclusions count as outside. An object keeps an address that it has a claim of already.",
       ),
     hostAddressPolicy: z
       .enum(HOST_ADDRESS_POLICIES)

@@ -91,8 +91,14 @@ export function hostText(
   return painted(terminal, "red", wrapped(terminal, `${describeHostConflict(mac, hostAddress)} ${advice}`.trim(), 0));
 }
 
-/** Who has an address that has no claim, and whether it is a pool's. */
+/** Who has an address that has no claim or lists it, and whether it is a pool's. */
 export function describeUnclaimed(mac: Mac, address: UnclaimedAddress): string {
+  const { listedBy = [] } = address;
+  const lists = listedBy.map((owner) => ` ${describeOwner(owner)} lists it, and the MAC pool did not give it.`);
+  return [describeHolders(mac, address), ...lists].join("");
+}
+
+function describeHolders(mac: Mac, address: UnclaimedAddress): string {
   const { pool, inRange, holders, elsewhere, hosts, knowsHosts } = address;
   const owners = [...holders.map(describeOwner), ...hiddenText(elsewhere)].join(" and ");
   const said = [

@@ -6,6 +6,7 @@ import type { KubeObject } from "../kube/client/resource.ts";
 import type { Clock } from "../kube/clock.ts";
 import { at } from "../kube/json-path.ts";
 import { type NamespaceLabels, namespaceLabels } from "./admission/namespace-labels.ts";
+import { statusOf } from "./claims/claim.ts";
 import { apiClaimStore, type ClaimStore } from "./claims/claim-store.ts";
 import { isSameObject, type ObjectReference, type ObservedOwner } from "./claims/owner.ts";
 import type { Caches } from "./cluster/caches.ts";
@@ -14,6 +15,7 @@ import type { LiveReads } from "./cluster/live-reads.ts";
 import type { Networks } from "./cluster/network-domains.ts";
 import type { Admission } from "./cluster/pending-admissions.ts";
 import { isRunning, type RunningQuery, readObject } from "./cluster/running-owner.ts";
+import { hasSay } from "./cluster/standing.ts";
 import { isReceiver } from "./objects/guest-changes.ts";
 import { KINDS } from "./objects/kinds.ts";
 import { type AttachedMac, attachedMacs, instanceOwner, machineMacs, referenceOf } from "./objects/listed-macs.ts";
@@ -67,7 +69,11 @@ export function connect(
     liveOwners: (reads, mac, claim, refs) =>
       readLiveOwners(reads, mac, refs, {
         isUnstarted: (ref) => caches.unstarted.has(ref, claim, mac),
-        isManagedPod: (pod) => caches.isManagedPod(pod) || isManagedNow(reads, pod, caches),
+        hasSay: async (owner, object) => {
+          const seen = caches.seenIn(object, owner);
+          const managed = seen.managed || (owner.kind === "Pod" && (await isManagedNow(reads, object, caches)));
+          return hasSay(mac, { ...seen, managed }, statusOf(claim).owners, caches);
+        },
       }),
     hasCome: caches.admissions.hasCome,
     isRunning: (owner, query) => isRunning(client, owner, query),

@@ -23,8 +23,9 @@ const macIn = (pool: "tenant" | "victim", number: number): string => {
   const octets = [pool === "tenant" ? 1 : 2, number >> 8, number & 255];
   return `02:5d:1c:${octets.map((octet) => octet.toString(16).padStart(2, "0")).join(":")}`;
 };
-const victims = (count: number): Element[] =>
-  Array.from({ length: count }, (_, index) => ({ name: "n", interface: `v${index}`, mac: macIn("victim", index) }));
+const listed = (pool: "tenant" | "victim", count: number, from = 0): Element[] =>
+  Array.from({ length: count }, (_, index) => ({ name: "n", interface: `v${index}`, mac: macIn(pool, from + index) }));
+const victims = (count: number): Element[] => listed("victim", count);
 
 describe("a running pod whose networks are changed, on a real API server", { timeout: 120_000 }, () => {
   let fixture: PoolFixture;
@@ -133,18 +134,21 @@ describe("a running pod whose networks are changed, on a real API server", { tim
     expect(networksOf(await ask("greedy", [first]))).toEqual([first]);
   });
 
-  it("owns no more than an object may have, whatever is written past the webhook, and the first of what it lists are nobody else's", async () => {
+  it("owns no more of its pool than an object may have, whatever is written past the webhook, and nothing of another pool", async () => {
     await create("past");
     await annotate("past", { [NETWORKS_ANNOTATION]: victims(ASKED) }, "status");
-    await eventually("the addresses are claimed", async () => (await ownedBy("past")).length >= MAX_INTERFACES);
+    await create("past-too");
+    await annotate("past-too", { [NETWORKS_ANNOTATION]: listed("tenant", ASKED, 2_000) }, "status");
+    await eventually("the addresses are claimed", async () => (await ownedBy("past-too")).length >= MAX_INTERFACES);
     const nics = Array.from({ length: MAX_INTERFACES }, (_, index) => ({ name: `n${index}` }));
     const vm = await fixture.admin.create(KINDS.virtualMachines, machine("honest", "victim", nics));
-    const listed = new Set(victims(ASKED).map(({ mac }) => mac));
-    const read = new Set([...listed].slice(0, MAX_POD_MACS));
+    const asked = victims(ASKED).map(({ mac }) => mac);
+    const read = new Set(asked.slice(0, MAX_POD_MACS));
     const given = macsOf(vm);
     expect(given.filter((mac) => mac === undefined || read.has(mac))).toEqual([]);
     expect(new Set(given).size).toBe(MAX_INTERFACES);
-    const ofVictim = (await ownedBy("past")).filter((mac) => listed.has(mac));
-    expect(ofVictim).toHaveLength(MAX_INTERFACES);
+    expect((await ownedBy("past")).filter((mac) => asked.includes(mac))).toEqual([]);
+    const own = listed("tenant", ASKED, 2_000).map(({ mac }) => mac);
+    expect((await ownedBy("past-too")).filter((mac) => own.includes(mac))).toHaveLength(MAX_INTERFACES);
   });
 });

@@ -82,7 +82,7 @@ describe("pods that the pool does not manage", () => {
     await remove("web");
     const again = await create(vm("web", mac));
     expect(again.warning).toContain(
-      `MAC ${mac} of interface \\"a\\" is also listed by Pod stranger/pending (net1), which the MAC pool does not manage`,
+      `MAC ${mac} of interface \\"a\\" is also listed by Pod stranger/pending (net1), to which the MAC pool did not give it`,
     );
     await remove("web");
     clock.putForward(PENDING_MS);

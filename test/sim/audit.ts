@@ -36,6 +36,8 @@ export interface Holding extends Provenance {
   readonly domain: string | undefined;
 }
 
+type Holder = Pick<Holding, "id" | "party">;
+
 /** Who holds an address in which domain. */
 export type Place = Pick<Holding, "party" | "domain">;
 
@@ -71,8 +73,10 @@ export class Auditor {
   isExclusive = false;
   /** Whether two may have an address because they can't meet. */
   mayBeApart: (one: Party, other: Party) => boolean = () => false;
-  /** Whether the pool learns from the objects alone that this one has the address. Of pods it learns of those that it manages. */
-  isObserved: (holding: { readonly id: string; readonly party: Party }, mac: string) => boolean = () => true;
+  /** Whether the pool manages the object. */
+  isManaged: (holding: Holder) => boolean = () => true;
+  /** Whether the pool learns from the object alone that it has the address, at any time and whoever else lists it. */
+  isObserved: (holding: Holder, mac: string) => boolean = () => true;
   readonly #etcd: ObjectStore;
   readonly #nowMs: () => number;
   readonly #provenance = new Map<string, Provenance>();
@@ -103,8 +107,8 @@ export class Auditor {
     this.#forgiven.set(claim, this.#nowMs());
   }
 
-  /** Whether the claim was deleted by hand and nobody makes it again: whom the pool does not manage had nothing else. */
-  isLost(mac: string, holding: { readonly id: string; readonly party: Party }): boolean {
+  /** Whether the claim was deleted by hand and nobody has to make it again: who only lists the address had nothing else. */
+  isLost(mac: string, holding: Holder): boolean {
     return this.#forgiven.has(claimKey(mac)) && !this.isObserved(holding, mac);
   }
 
@@ -160,13 +164,8 @@ export class Auditor {
       this.#runsWith.delete(id);
     }
     if (provenance === undefined) return;
-    if (runs(object))
-      this.#run(
-        id,
-        now.filter((mac) => isAdmitted(mac, type, provenance) && !before.includes(mac)),
-        provenance,
-        domains,
-      );
+    const gained = now.filter((mac) => isAdmitted(mac, type, provenance) && !before.includes(mac));
+    if (runs(object)) this.#run(id, gained, provenance, domains);
     for (const mac of now) {
       const holders = this.#holdings.get(mac) ?? new Map<string, Holding>();
       this.#holdings.set(mac, holders);
@@ -183,7 +182,7 @@ export class Auditor {
   /** A pod that the pool does not manage has no right to what it was given before: nobody is kept from it. */
   #provenanceNow(id: string): Provenance | undefined {
     const known = this.#provenance.get(id);
-    if (known?.party.kind !== "Pod" || this.isObserved({ id, party: known.party }, "")) return known;
+    if (known?.party.kind !== "Pod" || this.isManaged({ id, party: known.party })) return known;
     const disowned = { ...known, granted: new Map() };
     this.#provenance.set(id, disowned);
     return disowned;

@@ -32,10 +32,18 @@ export function checkGivenByHand(
   }
 }
 
-/** No change is refused by that policy where the object lists all of its addresses already, whether or not it waits or waited. */
-export function checkKept(old: KubeObject | undefined, asked: KubeObject): void {
+/**
+ * No change is refused by that policy where the object lists all of its addresses already and has been given them, whether or not it
+ * waits or waited.
+ */
+export function checkKept({ auditor }: World, old: KubeObject | undefined, asked: KubeObject): void {
   if (old === undefined) return;
+  const id = `${old.kind} ${keyOf(old.metadata)}`;
   const had = new Set(macsHeld(old));
-  if (macsHeld(asked).some((mac) => !had.has(mac))) return;
+  const isGiven = (mac: string): boolean =>
+    auditor
+      .holdersOf(mac)
+      .some((holding) => holding.id === id && holding.granted.has(mac) && !auditor.isLost(mac, holding));
+  if (macsHeld(asked).some((mac) => !had.has(mac) || !isGiven(mac))) return;
   throw new Violation("explicit", `${keyOf(old.metadata)} was refused an address that it has`);
 }

@@ -2,7 +2,8 @@ import { parseMac } from "../../src/api/mac.ts";
 import type { MACClaim } from "../../src/api/mac-claim.ts";
 import { RESERVATION_MS } from "../../src/mac-pool/claims/limits.ts";
 import { Violation } from "./audit.ts";
-import { isOptedOut, RESOURCE_OF } from "./objects.ts";
+import type { HolderKind } from "./objects.ts";
+import { isLeftAlone } from "./rest.ts";
 import type { SimReplica } from "./sim-replica.ts";
 import type { Wanted } from "./submission.ts";
 import type { World } from "./world.ts";
@@ -76,18 +77,15 @@ export class FullnessCheck {
     );
   }
 
-  /** Whether the pod that lists an address is none of the pool's, and a pool with the address had no other. `chosen`: what the request was given. */
-  isLastChoice(
-    mac: string,
-    podKey: string,
-    chosen: ReadonlySet<string>,
-    calledMs: number,
-    replica: SimReplica,
-  ): boolean {
-    const { etcd, plan, tenancy } = this.#world;
-    const pod = etcd.get(RESOURCE_OF.Pod.plural, podKey);
-    const isOut = pod !== undefined && plan.mayOptOut && isOptedOut(pod);
-    if (!isOut && tenancy.manages("Pod", podKey.split("/")[0] ?? "")) return false;
+  /** Whether the object may list the address without a say about it. */
+  mayOnlyList(mac: string, id: string): boolean {
+    const [kind = "", key = ""] = id.split(" ");
+    const [namespace = ""] = key.split("/");
+    return this.#world.tenancy.mayOnlyList(kind as HolderKind, namespace, mac) || isLeftAlone(this.#world, id);
+  }
+
+  /** Whether a pool with the address had no other that nobody lists. `chosen`: what the request was given. */
+  isLastChoice(mac: string, chosen: ReadonlySet<string>, calledMs: number, replica: SimReplica): boolean {
     const parsed = parseMac(mac);
     return replica.caches.index
       .pools()

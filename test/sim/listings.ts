@@ -86,20 +86,20 @@ export class Listings {
     }
   }
 
-  /** An object that the replica knew to list the address before a time and ever since; not the one that asks. */
+  /** Objects that the replica knew to list the address before a time and ever since; not the one that asks. */
   listedBefore(
     replica: SimReplica,
     mac: string,
     beforeMs: number,
     asking: Asking,
     isApart: (place: Place) => boolean,
-  ): string | undefined {
+  ): string[] {
     const listings = [...(this.#listed.get(replica)?.get(mac) ?? [])];
     const isOther = ({ party, domain }: Listing): boolean =>
       party !== undefined &&
       !isApart({ party, domain }) &&
       (party.kind !== asking.kind || party.namespace !== asking.namespace || party.name !== asking.name);
-    return listings.find(([, listing]) => listing.sinceMs < beforeMs && isOther(listing))?.[0];
+    return listings.flatMap(([id, listing]) => (listing.sinceMs < beforeMs && isOther(listing) ? [id] : []));
   }
 
   /** A node that the replica knew to have the address before a time and ever since. */

@@ -5,6 +5,7 @@ import type { Clock } from "../../src/kube/clock.ts";
 import type { ClaimStore } from "../../src/mac-pool/claims/claim-store.ts";
 import { PENDING_MS } from "../../src/mac-pool/claims/limits.ts";
 import { readLiveOwners } from "../../src/mac-pool/cluster/live-owners.ts";
+import { hasSay } from "../../src/mac-pool/cluster/standing.ts";
 import { distinctOwnersSeen } from "../../src/mac-pool/objects/listed-macs.ts";
 import { isOptedOut, isReceiver, macsHeld } from "./objects.ts";
 import type { Seams } from "./sim-replica.ts";
@@ -54,10 +55,10 @@ export const MUTATIONS = {
   "launchers of started": {
     between: (connections, caches) => ({
       ...connections,
-      liveOwners: (reads, mac, _claim, parties) =>
+      liveOwners: (reads, mac, { status }, parties) =>
         readLiveOwners(reads, mac, parties, {
           isUnstarted: () => true,
-          isManagedPod: (pod) => caches.isManagedPod(pod),
+          hasSay: (owner, object) => hasSay(mac, caches.seenIn(object, owner), status?.owners ?? [], caches),
         }),
     }),
   },

@@ -1,6 +1,6 @@
 import type { MACClaim } from "../../src/api/mac-claim.ts";
 import { KINDS } from "../../src/mac-pool/objects/kinds.ts";
-import { claimKey, describe, isOwner } from "./audit.ts";
+import { claimKey, describe, type Holding, isOwner, nameOf } from "./audit.ts";
 import { type HolderKind, isOptedOut, RESOURCE_OF } from "./objects.ts";
 import { isIn } from "./tenancy.ts";
 import type { World } from "./world.ts";
@@ -21,16 +21,25 @@ export function unrest(world: World): string | undefined {
     const stranger = holders.find(
       (holding) =>
         holding.party.kind === "Pod" &&
-        !auditor.isObserved(holding, mac) &&
+        !auditor.isManaged(holding) &&
         claim.status?.owners.some((owner) => isOwner(owner, holding.party)),
     );
+    const isUnreviewed = ({ party }: Holding): boolean =>
+      holders.filter((holding) => nameOf(holding.party) === nameOf(party)).every(({ granted }) => !granted.has(mac));
+    const taken = holders.find(
+      (holding) =>
+        isUnreviewed(holding) &&
+        isForeign(world, holding.party.namespace, mac) &&
+        claim.status?.owners.some((owner) => isOwner(owner, holding.party)),
+    );
+    if (taken !== undefined) return `${mac} was adopted for ${taken.id}, whose pool forbids it: ${describe(claim)}`;
     if (stranger !== undefined) return `${mac} is owned by ${stranger.id}, which is not managed: ${describe(claim)}`;
   }
   for (const mac of auditor.heldMacs()) {
     const claim = etcd.get(KINDS.claims.plural, claimKey(mac)) as unknown as MACClaim | undefined;
     for (const holding of auditor.holdersOf(mac)) {
       const { party, granted, id } = holding;
-      if ((!granted.has(mac) || auditor.isLost(mac, holding)) && !mustBeKnown(world, mac, id)) continue;
+      if ((!granted.has(mac) || auditor.isLost(mac, holding)) && !mustBeKnown(world, mac, id, claim)) continue;
       if (!(claim?.status?.owners ?? []).some((owner) => isOwner(owner, party)))
         return `${mac} is held by ${party.kind} ${party.namespace}/${party.name}, and ${describe(claim)}`;
     }
@@ -38,13 +47,24 @@ export function unrest(world: World): string | undefined {
   return wrongStatus(world, claims);
 }
 
-/** Of what no webhook has admitted: what is in a range, and what is managed by now. A launcher speaks for its VM. */
-function mustBeKnown({ etcd, tenancy, plan }: World, mac: string, id: string): boolean {
+/**
+ * Of what no webhook has admitted and may have the address: what is managed by now, and VMs and instances that list one of a range
+ * which nobody else has. A launcher speaks for its VM.
+ */
+function mustBeKnown({ etcd, tenancy, plan }: World, mac: string, id: string, claim: MACClaim | undefined): boolean {
   const [kind = "", key = ""] = id.split(" ");
-  if (kind !== "Pod" && tenancy.isInAnyPool(mac)) return true;
   const object = etcd.get(RESOURCE_OF[kind as HolderKind].plural, key);
-  if (object === undefined || (kind === "Pod" && object.metadata.ownerReferences !== undefined)) return false;
-  return tenancy.manages(kind as HolderKind, object.metadata.namespace ?? "") && !isLeftAlone({ etcd, plan }, id);
+  const { namespace = "", ownerReferences } = object?.metadata ?? {};
+  if (!tenancy.mayHave(namespace, mac)) return false;
+  if (kind !== "Pod" && claim === undefined && tenancy.isInAnyPool(mac)) return true;
+  if (object === undefined || (kind === "Pod" && ownerReferences !== undefined)) return false;
+  return tenancy.manages(kind as HolderKind, namespace) && !isLeftAlone({ etcd, plan }, id);
+}
+
+/** Whether the address has been another pool's all the time, and the pools of the namespace have kept it from its objects. */
+function isForeign({ tenancy, plan }: World, namespace: string, mac: string): boolean {
+  if (plan.explicitAddresses === "Anywhere" || plan.trouble.recreatePool > 0) return false;
+  return tenancy.wasAlwaysInRange(mac) && !tenancy.hasServed(namespace, mac);
 }
 
 /** Whether the object opted out, or its VM for it, where that counts. */

@@ -86,7 +86,7 @@ export class Submission {
       return;
     }
     if (!decision.answer.allowed) {
-      if (decision.refusal?.code === "MACPOOL_EXPLICIT_ADDRESS") checkKept(old, asked);
+      if (decision.refusal?.code === "MACPOOL_EXPLICIT_ADDRESS") checkKept(world, old, asked);
       world.refused(this.#wanted, object, decision.refusal, calledMs, replica);
       return;
     }
@@ -171,11 +171,11 @@ export class Submission {
       if (excused.has(mac) && !chosen.has(mac)) continue;
       const asking = { kind, namespace, name };
       const isApart = (place: Place): boolean => auditor.isApart(this.#placeOf(object, mac), place) && !chosen.has(mac);
-      const observed = listings.listedBefore(replica, mac, calledMs, asking, isApart);
-      const pod = observed?.startsWith("Pod ") ? observed.slice("Pod ".length) : undefined;
-      if (observed === undefined || (pod !== undefined && !chosen.has(mac))) continue;
-      if (pod !== undefined && fullness.isLastChoice(mac, pod, chosen, calledMs, replica)) continue;
-      throw new Violation("listed", `${kind} ${namespace}/${name} was given ${mac}, which ${observed} lists`);
+      const ids = listings.listedBefore(replica, mac, calledMs, asking, isApart);
+      const owning = ids.filter((id) => !fullness.mayOnlyList(mac, id) && (chosen.has(mac) || !id.startsWith("Pod ")));
+      const isGiven = ids.length === 0 || !chosen.has(mac) || fullness.isLastChoice(mac, chosen, calledMs, replica);
+      if (owning.length === 0 && isGiven) continue;
+      throw new Violation("listed", `${kind} ${namespace}/${name} was given ${mac}, which ${ids.join(" and ")} lists`);
     }
   }
 

@@ -36,8 +36,12 @@ export class Tenancy {
   readonly #servers = new Map<string, Set<string>>();
   /** Pool -> every address that it has ever had. */
   readonly #had = new Map<string, Set<string>>();
+  /** Pool -> every address that it has lacked at some time. */
+  readonly #lacked = new Map<string, Set<string>>();
   /** Namespaces whose pods have been managed at some time. */
   readonly #withPods = new Set<string>();
+  /** Kinds, and namespaces where they have not been managed at some time. */
+  readonly #unmanaged = new Set<string>();
   /** Addresses that some pool has had at every moment. */
   #alwaysInRange: ReadonlySet<string>;
   /** Every address that anybody asks for, by number. */
@@ -51,6 +55,7 @@ export class Tenancy {
     for (const name of NAMESPACES) {
       const mode = name === UNMANAGED ? "ignore" : "allocate";
       if (mode === "allocate") this.#withPods.add(name);
+      else for (const kind of ["VirtualMachine", "Pod"]) this.#unmanaged.add(`${kind} ${name}`);
       const labels = { [VM_WEBHOOK]: mode, [POD_WEBHOOK]: mode, ...(name === plan.tenant && { [TENANT]: "yes" }) };
       etcd.create(KINDS.namespaces, { apiVersion: "v1", kind: "Namespace", metadata: { name, labels } });
     }
@@ -126,6 +131,7 @@ export class Tenancy {
   flipMode(namespace: string, kind: "VirtualMachine" | "Pod"): void {
     const label = kind === "Pod" ? POD_WEBHOOK : VM_WEBHOOK;
     if (kind === "Pod") this.#withPods.add(namespace);
+    this.#unmanaged.add(`${kind} ${namespace}`);
     this.#relabel(namespace, label, this.#labels(namespace)[label] === "ignore" ? "allocate" : "ignore");
   }
 
@@ -149,6 +155,26 @@ export class Tenancy {
    */
   hasServed(namespace: string, mac: string): boolean {
     return [...(this.#servers.get(namespace) ?? [])].some((pool) => this.#had.get(pool)?.has(mac));
+  }
+
+  /** Whether the pool of the namespace lets its objects have the address. */
+  mayHave(namespace: string, mac: string): boolean {
+    const pool = this.#poolOf(namespace);
+    return (
+      this.#plan.explicitAddresses === "Anywhere" || pool === undefined || isIn(pool, mac) || !this.isInAnyPool(mac)
+    );
+  }
+
+  /**
+   * Whether an object of the namespace may have listed the address at some time without having a say about it, by the labels and
+   * pools of any time: a replica knows them one by one.
+   */
+  mayOnlyList(kind: HolderKind, namespace: string, mac: string): boolean {
+    if (this.#unmanaged.has(`${kind === "Pod" ? "Pod" : "VirtualMachine"} ${namespace}`)) return true;
+    if (this.#plan.explicitAddresses === "Anywhere") return false;
+    const lacks = (pool: string): boolean => this.#lacked.get(pool)?.has(mac) ?? false;
+    const isInRange = [...this.#had.values()].some((macs) => macs.has(mac));
+    return isInRange && [...(this.#servers.get(namespace) ?? [])].some(lacks);
   }
 
   /** Whether objects of the namespace are in conflict on networks only that can meet. */
@@ -176,7 +202,7 @@ export class Tenancy {
     this.#alwaysInRange = new Set([...this.#alwaysInRange].filter((mac) => this.isInAnyPool(mac)));
     for (const pool of this.pools()) {
       const { name = "" } = pool.metadata;
-      for (const mac of this.#macs) if (isIn(pool, mac)) entry(this.#had, name).add(mac);
+      for (const mac of this.#macs) entry(isIn(pool, mac) ? this.#had : this.#lacked, name).add(mac);
     }
     for (const namespace of NAMESPACES) {
       const name = this.#poolOf(namespace)?.metadata.name;

@@ -102,9 +102,10 @@ export class World implements SimCluster {
     this.virt = new VirtController(this);
     this.auditor.isExclusive = plan.exclusive;
     this.auditor.mayBeApart = (...parties) => parties.every(({ namespace }) => this.tenancy.isPerNetwork(namespace));
+    this.auditor.isManaged = ({ id, party: { kind, namespace } }) =>
+      this.tenancy.manages(kind, namespace) && !isLeftAlone(this, id);
     this.auditor.isObserved = ({ id, party: { kind, namespace } }, mac) =>
-      (this.tenancy.manages(kind, namespace) && !isLeftAlone(this, id)) ||
-      (kind !== "Pod" && this.tenancy.isInAnyPool(mac));
+      !this.tenancy.mayOnlyList(kind, namespace, mac) && !isLeftAlone(this, id);
     if (history !== undefined) this.etcd.watch(({ type, object }) => this.#record(type, object));
     this.tenancy = new Tenancy(this.etcd, plan);
     this.nodes = new Nodes(this.etcd, this.tenancy);

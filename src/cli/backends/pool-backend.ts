@@ -112,6 +112,8 @@ export interface UnclaimedAddress {
   readonly holders: readonly OwnerView[];
   /** Holders in namespaces that the user may not see. */
   readonly elsewhere: number;
+  /** Objects that only list it. */
+  readonly listedBy?: NonNullable<CheckView["listedBy"]>;
   /** Pods that only say that they have it. */
   readonly sayingPods?: CollisionPartyView[];
   /** VMIs that run with it, and that the pool does not manage. */

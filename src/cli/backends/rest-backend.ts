@@ -78,9 +78,9 @@ export class RestBackend implements PoolBackend {
       this.check(mac, namespace),
       this.#readablePools(),
     ]);
-    const { sayingPods = [], unmanagedInstances = [] } = beside;
+    const { listedBy = [], sayingPods = [], unmanagedInstances = [] } = beside;
     const pool = poolWith(pools, mac)?.name;
-    return { inRange, pool, holders, elsewhere, sayingPods, unmanagedInstances, hosts, knowsHosts: true };
+    return { inRange, pool, holders, elsewhere, listedBy, sayingPods, unmanagedInstances, hosts, knowsHosts: true };
   }
 
   map(pool: string, { cells, from, to }: MapSection): Promise<MapView> {

@@ -86,7 +86,7 @@ function withoutKubeconfig(error: unknown): undefined {
 }
 
 function describe(view: CheckView, terminal: Terminal): string {
-  const { mac, namespace, accepted, code, message, pool, inRange, holders, elsewhere, hostAddress } = view;
+  const { mac, namespace, accepted, code, message, pool, inRange, holders, elsewhere, listedBy = [] } = view;
   const verdict = accepted
     ? painted(terminal, "green", "would be accepted")
     : painted(terminal, "red", "would be refused");
@@ -99,7 +99,8 @@ function describe(view: CheckView, terminal: Terminal): string {
         ...hiddenText(elsewhere),
       ].join("\n"),
     ],
-    ["used by", hostAddress ?? ""],
+    ["listed by", listedBy.map((owner) => `${describeOwner(owner)}, interface ${owner.interface}`).join("\n")],
+    ["used by", view.hostAddress ?? ""],
     [
       "pool",
       pool === undefined

@@ -2,7 +2,7 @@ import type { Mac } from "../../api/mac.ts";
 import { isAlreadyExists, isConflict, isNotFound } from "../../kube/client/api-error.ts";
 import { statusOf, withStatus } from "../claims/claim.ts";
 import { MAX_ALLOCATION_TRIES, MAX_LISTED_DRAWS, RESERVATION_MS } from "../claims/limits.ts";
-import { onlyPodsList, podsBeside } from "../claims/listing-objects.ts";
+import { isLastChoice, objectsBeside } from "../claims/listing-objects.ts";
 import type { NamedText } from "../claims/named-text.ts";
 import { busy, emptyPool, full, noPool, type Refusal } from "../claims/refusals.ts";
 import type { Pool } from "../pools/pool.ts";
@@ -10,6 +10,7 @@ import {
   type ClaimRequest,
   claimOf,
   excludedAddresses,
+  heldAddresses,
   type InterfaceRequest,
   type Outcome,
   refuse,
@@ -48,7 +49,9 @@ export class Allocation {
     if (pool.capacity === 0) return refuse(emptyPool(namespace, pool.name));
     if (request.dryRun) {
       const mac = shown.shift();
-      return mac === undefined ? refuse(this.#full(pool)) : { ok: true, mac, warnings: this.#podsBeside(mac, wanted) };
+      return mac === undefined
+        ? refuse(this.#full(pool))
+        : { ok: true, mac, warnings: this.#objectsBeside(mac, wanted) };
     }
     try {
       const repeated = isUpdate(request) ? await this.#updates.claim(request, wanted, pool, signal) : undefined;
@@ -71,7 +74,7 @@ export class Allocation {
       this.#updates.choose(request, wanted, mac);
       try {
         const claim = await store.create(claimOf(request, wanted, mac, timesOf(this.#options)), signal);
-        return { ok: true, mac, warnings: this.#podsBeside(mac, wanted), written: { claim, before: undefined } };
+        return { ok: true, mac, warnings: this.#objectsBeside(mac, wanted), written: { claim, before: undefined } };
       } catch (error) {
         if (!isAlreadyExists(error)) throw error;
       }
@@ -80,8 +83,8 @@ export class Allocation {
   }
 
   /**
-   * Reserves a free address that no object lists; where there is none, and none rests, one that only pods list and none
-   * owns. Undefined when there is neither. A listed address without a claim, which the leader is about to adopt, stays
+   * Reserves a free address that no object lists; where there is none, and none rests, one that is listed and
+   * that nobody owns. Undefined when there is neither. A listed address without a claim, which the leader is about to adopt, stays
    * reserved: no request looks at it again soon.
    */
   #draw({ listed }: ClaimRequest, pool: Pool): Mac | undefined {
@@ -98,7 +101,7 @@ export class Allocation {
       // Only kept back from this draw: whether the object gets it is decided by its own claim.
       if (listed.has(mac)) ofThisObject.push(mac);
       else if (listing.length === 0) free = mac;
-      else if (onlyPodsList(listing)) lastChoices.push(mac);
+      else if (isLastChoice(listing)) lastChoices.push(mac);
       if (free === undefined && draws >= MAX_LISTED_DRAWS) {
         this.#doubtUntilMs = nowMs + RESERVATION_MS;
         break;
@@ -110,8 +113,8 @@ export class Allocation {
     return free;
   }
 
-  #podsBeside(mac: Mac, wanted: InterfaceRequest): NamedText[] {
-    return podsBeside(mac, wanted.interface, this.#options.objectsListing(mac));
+  #objectsBeside(mac: Mac, wanted: InterfaceRequest): NamedText[] {
+    return objectsBeside(mac, wanted.interface, this.#options.objectsListing(mac));
   }
 
   /**
@@ -142,21 +145,22 @@ export class Allocation {
   ): Promise<Outcome | undefined> {
     const { clock, index, store } = this.#options;
     const isExcluded = excludedAddresses(request.listed, this.#options);
+    const isHeld = heldAddresses(request.listed, this.#options);
     for (let attempt = 0; attempt < MAX_ALLOCATION_TRIES; attempt++) {
-      const mac = pool.takeOldestQuarantined(isExcluded);
+      const mac = pool.takeOldestQuarantined(isExcluded) ?? pool.takeOldestQuarantined(isHeld);
       if (mac === undefined) return attempt > 0 ? undefined : this.#nothingFree(pool);
       const times = timesOf(this.#options);
       try {
         const before = await store.read(mac, signal);
         if (before === undefined) {
           const claim = await store.create(claimOf(request, wanted, mac, times), signal);
-          return { ok: true, mac, written: { claim, before: undefined } };
+          return { ok: true, mac, warnings: this.#objectsBeside(mac, wanted), written: { claim, before: undefined } };
         }
         if (statusOf(before).phase !== "Quarantined") continue;
         const status = statusFor(request, wanted, times);
         const claim = await store.update(withStatus(before, status, "automatic"), signal);
         index.reserve(mac, clock.monotonicMs());
-        return { ok: true, mac, written: { claim, before } };
+        return { ok: true, mac, warnings: this.#objectsBeside(mac, wanted), written: { claim, before } };
       } catch (error) {
         if (isConflict(error) || isNotFound(error) || isAlreadyExists(error)) continue;
         index.offerQuarantined(mac);

@@ -2,8 +2,9 @@ import type { Mac } from "../../api/mac.ts";
 import type { MACClaim, MacClaimStatus } from "../../api/mac-claim.ts";
 import type { Clock } from "../../kube/clock.ts";
 import { admitted, newClaim } from "../claims/claim.ts";
+import { isLastChoice } from "../claims/listing-objects.ts";
 import type { NamedText } from "../claims/named-text.ts";
-import { type InterfaceOwner, type ObjectReference, ownerOf } from "../claims/owner.ts";
+import { type InterfaceOwner, type ObjectReference, type ObservedOwner, ownerOf } from "../claims/owner.ts";
 import type { MacField, Refusal } from "../claims/refusals.ts";
 import type { Pool } from "../pools/pool.ts";
 import type { PoolIndex } from "../pools/pool-index.ts";
@@ -95,12 +96,17 @@ export const updateKey = ({ uid }: ObjectReference, wanted: InterfaceRequest): s
 
 interface Sources {
   readonly index: Pick<PoolIndex, "hosts">;
-  readonly objectsListing: (mac: Mac) => readonly unknown[];
+  readonly objectsListing: (mac: Mac) => readonly ObservedOwner[];
 }
 
 /** Addresses that a request is not given although no claim holds them: its object lists them, another does, or a node has them. */
 export function excludedAddresses(listed: ReadonlySet<Mac>, { index, objectsListing }: Sources): (mac: Mac) => boolean {
   return (mac) => listed.has(mac) || index.hosts.has(mac) || objectsListing(mac).length > 0;
+}
+
+/** The same where the pool has nothing else: what objects only list is not among them. */
+export function heldAddresses(listed: ReadonlySet<Mac>, { index, objectsListing }: Sources): (mac: Mac) => boolean {
+  return (mac) => listed.has(mac) || index.hosts.has(mac) || !isLastChoice(objectsListing(mac));
 }
 
 /** Whether only networks that can meet are in conflict. */

@@ -5,10 +5,10 @@ import { isAlreadyExists, isConflict, isNotFound } from "../../kube/client/api-e
 import type { Clock } from "../../kube/clock.ts";
 import { newClaim, statusOf } from "../claims/claim.ts";
 import type { ClaimStore } from "../claims/claim-store.ts";
-import { refusalOfExplicit } from "../claims/explicit-address.ts";
+import { isForbidden, refusalOfExplicit } from "../claims/explicit-address.ts";
 import { decideGrant } from "../claims/grant.ts";
 import { MAX_CLAIM_TRIES } from "../claims/limits.ts";
-import { podsBeside, UNCLAIMED } from "../claims/listing-objects.ts";
+import { objectsBeside, UNCLAIMED } from "../claims/listing-objects.ts";
 import type { InterfaceOwner, ObservedOwner } from "../claims/owner.ts";
 import { busy } from "../claims/refusals.ts";
 import type { Networks } from "../cluster/network-domains.ts";
@@ -38,8 +38,8 @@ interface ExplicitOptions {
 
 /**
  * Claims the address that an interface asks for; whether it is shared with other owners is for `decideGrant`. An object that lists
- * the address is another owner even if there is no claim: the pool may have been switched on a moment ago. Of a pod that the pool
- * does not manage only a warning tells.
+ * the address is another owner even if there is no claim: the pool may have been switched on a moment ago. Of what only lists it
+ * a warning tells.
  */
 export async function claimExplicit(
   { clock, store, index, policyIn, objectsListing: objectsListingOf, isAwaited, networks }: ExplicitOptions,
@@ -52,9 +52,10 @@ export async function claimExplicit(
   const policy = request.pool?.settings.conflictPolicy ?? "Deny";
   const allListing = objectsListingOf(mac);
   const objectsListing = allListing.filter((observed) => !isSame(observed, requester));
-  const aboutPods = podsBeside(mac, wanted.interface, objectsListing);
+  const aboutOthers = objectsBeside(mac, wanted.interface, objectsListing);
   const hosts = index.hosts.at(mac);
   const forbidden = refusalOfExplicit({ mac, ...requester, field: request.field, pool: request.pool }, index);
+  const isAnothers = isForbidden(mac, request.pool, index);
   for (let attempt = 0; attempt < MAX_CLAIM_TRIES; attempt++) {
     try {
       const mayExist =
@@ -68,10 +69,10 @@ export async function claimExplicit(
       const owners = before === undefined ? [] : statusOf(before).owners;
       const { judgedAnew } = request;
       const known = { owners, objectsListing: allListing, isStored: wanted.had, judgedAnew };
-      if (forbidden !== undefined && !hasAlready(requester, known)) return refuse(forbidden);
+      if (forbidden !== undefined && !hasAlready(requester, known, isAnothers)) return refuse(forbidden);
       const verdict = judgeHosts(request, mac, requester, hosts, known);
       if (!verdict.ok) return verdict;
-      const others = [...(verdict.warning === undefined ? [] : [verdict.warning]), ...aboutPods];
+      const others = [...(verdict.warning === undefined ? [] : [verdict.warning]), ...aboutOthers];
       if (before === undefined && objectsListing.length === 0) {
         if (request.dryRun) return { ok: true, mac, warnings: others };
         const claim = await store.create(claimOf(request, wanted, mac, timesOf({ clock, index })), signal);

@@ -1,5 +1,5 @@
 import { type ClaimOwner, isNamesake } from "../../api/mac-claim.ts";
-import type { InterfaceOwner, ObservedOwner } from "../claims/owner.ts";
+import { type InterfaceOwner, mayBe, type ObservedOwner } from "../claims/owner.ts";
 
 /** Who is known to have an address. */
 export interface Known {
@@ -13,14 +13,18 @@ export interface Known {
 
 /**
  * Whether an object has the address already, also one that waits for a live migration. A pod may say of anybody that it is a
- * launcher of this VM; the VM itself tells whether it waits.
+ * launcher of this VM; the VM itself tells whether it waits. `isAnothers`: another pool's, which the object may not ask for. It may
+ * have been stored with it unreviewed, so only a claim tells.
  */
-export function hasAlready(requester: InterfaceOwner, { owners, objectsListing, isStored }: Known): boolean {
-  return (
-    isStored ||
-    owners.some((owner) => isNamesake(owner, requester)) ||
-    objectsListing.some((observed) => isNamesake(observed, requester) && observed.receiver !== undefined)
-  );
+export function hasAlready(
+  requester: InterfaceOwner,
+  { owners, objectsListing, isStored }: Known,
+  isAnothers = false,
+): boolean {
+  const isNamed = (owner: ClaimOwner): boolean => isNamesake(owner, requester) || (isStored && mayBe(owner, requester));
+  const lists = ({ receiver, onlyLists, ...observed }: ObservedOwner): boolean =>
+    isNamesake(observed, requester) && receiver !== undefined && !onlyLists;
+  return (isStored && !isAnothers) || owners.some(isNamed) || objectsListing.some(lists);
 }
 
 /** Whether it has the address by more than waiting for a live migration. */

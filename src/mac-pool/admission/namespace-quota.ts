@@ -5,6 +5,7 @@ import { RESERVATION_MS } from "../claims/limits.ts";
 import type { ObjectReference } from "../claims/owner.ts";
 import type { Refusal } from "../claims/refusals.ts";
 import { NamespaceCounts } from "../pools/namespace-counts.ts";
+import type { Pool } from "../pools/pool.ts";
 import type { PoolIndex } from "../pools/pool-index.ts";
 import { type ClaimRequest, type InterfaceRequest, updateKey } from "./claim-request.ts";
 
@@ -14,6 +15,9 @@ interface Known {
   /** Addresses that the interface of a VM has, or may get by an update that is under way, as far as the caches know. */
   readonly addressesOfInterface: (vm: ObjectReference, interfaceName: string) => readonly Mac[];
 }
+
+/** What an object asks for, as far as it is counted. */
+type QuotaRequest = Pick<ClaimRequest, "ref" | "pool" | "wantedInterfaces" | "listed" | "dryRun">;
 
 interface Given {
   readonly namespace: string;
@@ -46,7 +50,7 @@ export class NamespaceQuota {
     wantedInterfaces,
     listed,
     dryRun,
-  }: ClaimRequest): Refusal | { readonly done: (macs: readonly Mac[]) => void } {
+  }: QuotaRequest): Refusal | { readonly done: (macs: readonly Mac[]) => void } {
     const most = pool?.settings.maxAddressesPerNamespace;
     if (pool === undefined || most === undefined) return UNLIMITED;
     const { namespace } = ref;
@@ -54,8 +58,8 @@ export class NamespaceQuota {
     const lacking = wantedInterfaces.filter((wanted) => !this.#has(ref, wanted, listed));
     if (lacking.length === 0) return UNLIMITED;
     const asked = lacking.filter((wanted) => !this.#updates.has(updateOf(ref, wanted) ?? "")).length;
-    const has = index.ownedBy(namespace) + this.#asked.in(namespace) + this.#givenIn(namespace);
-    if (asked > 0 && has + asked > most) return namespaceLimit(namespace, pool.name, { has, asked, most });
+    const left = addressesLeft(namespace, pool, index) - this.#asked.in(namespace) - this.#givenIn(namespace);
+    if (asked > 0 && asked > left) return namespaceLimit(namespace, pool.name, { has: most - left, asked, most });
     if (dryRun) return UNLIMITED;
     for (const wanted of lacking) this.#ask(ref, wanted, 1);
     const done = (macs: readonly Mac[]): void => {
@@ -104,6 +108,12 @@ export class NamespaceQuota {
     }
     return count;
   }
+}
+
+/** How many more addresses objects of a namespace may have, by what the cache shows. */
+export function addressesLeft(namespace: string, pool: Pool | undefined, index: Pick<PoolIndex, "ownedBy">): number {
+  const most = pool?.settings.maxAddressesPerNamespace ?? Number.POSITIVE_INFINITY;
+  return most - index.ownedBy(namespace);
 }
 
 /** Undefined for an object that is being created: each creation is another object. */

@@ -107,7 +107,7 @@ export class RunExclusively {
       const isAwaited = claim !== undefined && this.#options.isAwaited(claim);
       const runner = await this.#runnerAmong(meeting, { mac, asking: ref, isAwaited, signal });
       if (runner !== undefined) return alreadyRunning(mac, ref, runner, what === "plug-in" ? ref.interface : undefined);
-      if (dryRun) return undefined;
+      if (dryRun || onlyLists(ref, status, listed)) return undefined;
       try {
         const next = noted(status, { ...ref, domains }, clock.now(), startingMs());
         if (claim === undefined)
@@ -164,6 +164,13 @@ export class RunExclusively {
     const untilMs = this.#options.clock.now() + leftMs;
     return isStarting ? { owner, state: "starting", until: new Date(untilMs).toISOString() } : undefined;
   }
+}
+
+/** What has no right to the address gets none by its start, and keeps nobody from starting. */
+function onlyLists(ref: InterfaceOwner, { owners }: MacClaimStatus, objectsListing: readonly ObservedOwner[]): boolean {
+  const own = objectsListing.filter((observed) => isNamesake(observed, ref));
+  const isOwner = owners.some((owner) => isNamesake(owner, ref));
+  return !isOwner && own.length > 0 && own.every((observed) => observed.onlyLists);
 }
 
 interface At extends RunningQuery {

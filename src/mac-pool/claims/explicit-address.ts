@@ -1,5 +1,5 @@
 import { formatMac, type Mac } from "../../api/mac.ts";
-import { DEFAULT_EXPLICIT_ADDRESSES, describeRanges } from "../../api/mac-pool.ts";
+import { DEFAULT_EXPLICIT_ADDRESSES, describeRanges, type ExplicitAddresses } from "../../api/mac-pool.ts";
 import { formatRange } from "../../api/mac-range.ts";
 import type { Pool } from "../pools/pool.ts";
 import type { PoolIndex } from "../pools/pool-index.ts";
@@ -18,6 +18,18 @@ interface ExplicitAddress {
   readonly pool: Pool | undefined;
 }
 
+const policyOf = ({ settings }: Pool): ExplicitAddresses => settings.explicitAddresses ?? DEFAULT_EXPLICIT_ADDRESSES;
+
+function mayAskFor(mac: Mac, pool: Pool, index: Pick<PoolIndex, "isInRange">): boolean {
+  const policy = policyOf(pool);
+  return policy === "Anywhere" || (policy === "OwnPool" ? pool.has(mac) : !index.isInRange(mac));
+}
+
+/** Whether the address is another pool's, and the pool of a namespace keeps its objects from asking for it. */
+export function isForbidden(mac: Mac, pool: Pool | undefined, index: Pick<PoolIndex, "isInRange">): boolean {
+  return pool !== undefined && !mayAskFor(mac, pool, index) && !pool.has(mac) && index.isInRange(mac);
+}
+
 /**
  * Why `explicitAddresses` of its pool keeps a namespace from asking for an address. Ranges in force count: what is excluded from
  * them is in none. The text does not tell in whose range the address is, nor whether anybody has it.
@@ -26,10 +38,8 @@ export function refusalOfExplicit(
   { mac, namespace, interface: name, field, receiver, pool }: ExplicitAddress,
   index: Pick<PoolIndex, "isInRange">,
 ): Refusal | undefined {
-  const policy = pool?.settings.explicitAddresses ?? DEFAULT_EXPLICIT_ADDRESSES;
-  if (pool === undefined || policy === "Anywhere") return undefined;
-  const isAllowed = policy === "OwnPool" ? pool.has(mac) : !index.isInRange(mac);
-  if (isAllowed) return undefined;
+  if (pool === undefined || mayAskFor(mac, pool, index)) return undefined;
+  const policy = policyOf(pool);
   const where =
     policy === "OwnPool"
       ? `outside the ranges of MACPool ${pool.name}, which serves`

@@ -15,7 +15,8 @@ import { quote } from "./refusals.ts";
 /**
  * The status with the objects that list the address among its owners. The claim may not name them: it was deleted by hand,
  * or they were written without the pool, or exist since before it. A prefix stands for one of them; `taken` stands for none.
- * Left out is what is no owner by itself: a pod that nobody reviewed may list any address, and call itself a launcher of any VM.
+ * Left out is what is no owner by itself: an object that nobody reviewed may list any address, and a pod call itself a launcher of
+ * any VM.
  */
 export function withObjectsListing(
   status: MacClaimStatus,
@@ -56,17 +57,21 @@ export function positionsOf(owner: ClaimOwner, objectsListing: readonly Observed
 /** The status of an address without a claim, before the objects that list it are added. */
 export const UNCLAIMED: MacClaimStatus = allocated([]);
 
-/** Admission warning about pods that list the address and are nobody's reason to refuse it; none where there are none. */
-export function podsBeside(mac: Mac, interfaceName: string, objectsListing: readonly ObservedOwner[]): NamedText[] {
-  const pods = objectsListing.filter(isPodBeside).map((pod) => ownerOf(pod, ""));
-  if (pods.length === 0) return [];
+/** What follows the names of objects that list an address and are nobody's reason to refuse it. */
+export const NOT_GIVEN = "to which the MAC pool did not give it";
+
+/** Admission warning about objects that only list the address; none where there are none. */
+export function objectsBeside(mac: Mac, interfaceName: string, objectsListing: readonly ObservedOwner[]): NamedText[] {
+  const beside = objectsListing.filter(isBeside).map((object) => ownerOf(object, ""));
+  if (beside.length === 0) return [];
   const what = `MAC ${formatMac(mac)} of interface ${quote(interfaceName)} is also listed by`;
-  const consequence = "which the MAC pool does not manage: they disturb each other when they run on the same network.";
-  return [namedText(pods, (describe) => `${what} ${describeOwners(pods, describe)}, ${consequence}`)];
+  const consequence = `${NOT_GIVEN}: they disturb each other when they run on the same network.`;
+  return [namedText(beside, (describe) => `${what} ${describeOwners(beside, describe)}, ${consequence}`)];
 }
 
-export const isPodBeside = ({ kind, countsAsOwner }: ObservedOwner): boolean => kind === "Pod" && !countsAsOwner;
+/** A launcher stands for a VM that nobody has to have. */
+export const isBeside = ({ onlyLists, byLauncher }: ObservedOwner): boolean => onlyLists === true && !byLauncher;
 
 /** Whether the address is kept from the pool's choice only as long as the pool has another. */
-export const onlyPodsList = (objectsListing: readonly ObservedOwner[]): boolean =>
-  objectsListing.every((observed) => isPodBeside(observed) || observed.byLauncher);
+export const isLastChoice = (objectsListing: readonly ObservedOwner[]): boolean =>
+  objectsListing.every(({ onlyLists, byLauncher }) => onlyLists || byLauncher);

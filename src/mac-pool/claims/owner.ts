@@ -24,11 +24,10 @@ export interface InterfaceOwner extends ObjectReference {
 
 /** An owner as it was seen in an object. */
 export interface ObservedOwner extends InterfaceOwner {
-  /**
-   * Whether it is made an owner where the claim does not know it; false for what only delays a release, and for a pod that the
-   * pool does not manage.
-   */
+  /** Whether it is made an owner where the claim does not know it; false for what only delays a release, and for what only lists it. */
   readonly countsAsOwner: boolean;
+  /** No claim names it, and nobody has reviewed whether it may have the address: it keeps it from nobody. */
+  readonly onlyLists?: true;
   /** Only a pod says so that calls itself a launcher. */
   readonly byLauncher?: true;
 }

@@ -29,12 +29,8 @@ import { BY_INSTANCE, BY_MAC, BY_RUNNING, BY_UPDATED, isAttached, makeInformers 
 import { NetworkDomains } from "./network-domains.ts";
 import { PendingAdmissions } from "./pending-admissions.ts";
 import { instanceWith, podWith, type RunningAt } from "./running-now.ts";
+import { type CachedOwner, hasSay, poolOf } from "./standing.ts";
 import { UnstartedMachines } from "./unstarted-machines.ts";
-
-/** An object in the cache that lists an address. */
-export interface CachedOwner extends ObservedOwner {
-  readonly managed: boolean;
-}
 
 export interface CachesOptions {
   readonly client: KubeClient;
@@ -132,12 +128,7 @@ export class Caches {
       ...pods.map((object) => ({ object, listed: podMacs(object, this.#findInstance) })),
     ];
     return found.flatMap(({ object, listed }) =>
-      listed
-        .filter((entry) => entry.mac === mac)
-        .map(({ owner }) => ({
-          ...owner,
-          managed: this.#isManaged(owner.kind, object),
-        })),
+      listed.filter((entry) => entry.mac === mac).map(({ owner }) => this.seenIn(object, owner)),
     );
   }
 
@@ -162,22 +153,24 @@ export class Caches {
     for (const { informer, macsOf } of kinds) {
       for (const object of informer.list()) {
         for (const { mac, owner } of macsOf(object)) {
-          const cached = { ...owner, managed: this.#isManaged(owner.kind, object) };
-          if (owner.countsAsOwner && mayOwn(cached)) yield { mac, owner: cached };
+          const cached = this.seenIn(object, owner);
+          if (owner.countsAsOwner && (owner.kind !== "Pod" || cached.managed)) yield { mac, owner: cached };
         }
       }
     }
   }
 
-  /** What keeps an address from the pool's choice. A pod that it does not manage keeps it from nobody who asks, and is the last choice. */
+  /** What keeps an address from the pool's choice. What only lists it keeps it from nobody who asks, and is the last choice. */
   readonly objectsListing = (mac: Mac): readonly ObservedOwner[] =>
     distinctPlaces(
-      this.observedOwners(mac).map((owner) => (mayOwn(owner) ? owner : { ...owner, countsAsOwner: false })),
+      this.observedOwners(mac).map((owner) =>
+        hasSay(mac, owner, this.ownersOf(mac), this) ? owner : { ...owner, countsAsOwner: false, onlyLists: true },
+      ),
     );
 
-  /** What claims are made and kept for. */
+  /** What claims are kept for, and made whatever the limits. */
   claimants(mac: Mac): CachedOwner[] {
-    return this.observedOwners(mac).filter(mayOwn);
+    return this.observedOwners(mac).filter((owner) => hasSay(mac, owner, this.ownersOf(mac), this));
   }
 
   /** What runs with the address now, and where it has it from: VMIs and pods, managed or not. */
@@ -201,7 +194,7 @@ export class Caches {
 
   /** Policy of the pool that serves a namespace; undefined where none does. */
   readonly policyIn = (namespace: string): ConflictPolicy | undefined =>
-    this.index.poolFor(this.labelsOf(namespace))?.settings.conflictPolicy;
+    poolOf(namespace, this)?.settings.conflictPolicy;
 
   /** Owners of the address by its claim, as far as the cache knows. */
   readonly ownersOf = (mac: Mac): readonly ClaimOwner[] => this.claims.get(claimName(mac))?.status?.owners ?? NOBODY;
@@ -219,6 +212,11 @@ export class Caches {
   /** `labels`: of its namespace, where they are better known than by the cache. */
   isManagedPod(pod: KubeObject, labels?: Readonly<Record<string, string>>): boolean {
     return this.#isManaged("Pod", pod, labels);
+  }
+
+  /** What an object says of an owner, and whether the pool manages it. */
+  seenIn(object: KubeObject, owner: ObservedOwner): CachedOwner {
+    return { ...owner, managed: this.#isManaged(owner.kind, object) };
   }
 
   #scopeIn(namespace: string): ConflictScope {
@@ -259,9 +257,7 @@ export class Caches {
     return admission !== undefined && !this.admissions.hasCome(admission);
   };
 
-  labelsOf(namespace: string): Readonly<Record<string, string>> {
-    return this.#knownLabelsOf(namespace) ?? {};
-  }
+  readonly labelsOf = (namespace: string): Readonly<Record<string, string>> => this.#knownLabelsOf(namespace) ?? {};
 
   /** Undefined while the cache does not have the namespace. */
   #knownLabelsOf(namespace: string): Readonly<Record<string, string>> | undefined {
@@ -292,8 +288,5 @@ export class Caches {
     return [claims, pools, machines, instances, pods, namespaces, nodeMacs] as unknown as Informer<KubeObject>[];
   }
 }
-
-/** Nobody reviews what a pod asks for that the pool does not manage: it is no owner (docs/decisions/097). */
-const mayOwn = ({ kind, managed }: CachedOwner): boolean => kind !== "Pod" || managed;
 
 const NOBODY: readonly ClaimOwner[] = [];

@@ -36,8 +36,8 @@ export async function readLiveOwners(
 export interface KnownObjects {
   /** A VM that never had an instance, and so no launcher. */
   readonly isUnstarted: (ref: ObjectReference) => boolean;
-  /** Whether the pool manages a pod that was read. One that it does not manage has no claim. */
-  readonly isManagedPod: (pod: KubeObject) => boolean | Promise<boolean>;
+  /** Whether what an object that was read says of an owner counts. */
+  readonly hasSay: (owner: ObservedOwner, object: KubeObject) => boolean | Promise<boolean>;
 }
 
 const MACS_OF: Readonly<
@@ -76,48 +76,46 @@ class EvidenceReader {
     const named = { name: ref.name, namespace: ref.namespace };
     if (ref.kind === "Pod") {
       const pod = await this.#reads.get(KINDS.pods, named);
-      if (pod !== undefined) await this.#notePod(pod);
+      if (pod !== undefined) await this.#add(macsOfPod(pod), pod);
       return;
     }
     const isMachine = ref.kind === "VirtualMachine";
-    if (isMachine && this.#note("VirtualMachine", await this.#reads.get(KINDS.virtualMachines, named))) return;
+    if (isMachine && (await this.#note("VirtualMachine", await this.#reads.get(KINDS.virtualMachines, named)))) return;
     const instance = await this.#reads.get(KINDS.instances, named);
-    if (this.#note("VirtualMachineInstance", instance)) return;
+    if (await this.#note("VirtualMachineInstance", instance)) return;
     if (instance !== undefined || !this.#known.isUnstarted(ref))
       await this.#lookAtLaunchers(ref.namespace, instance === undefined ? [] : [instance]);
   }
 
   async #lookForPrefix({ kind, namespace }: ObjectReference): Promise<void> {
     if (kind === "Pod") {
-      for (const pod of await this.#reads.list(KINDS.pods, namespace)) await this.#notePod(pod);
+      for (const pod of await this.#reads.list(KINDS.pods, namespace)) await this.#add(macsOfPod(pod), pod);
       return;
     }
     const machines = kind === "VirtualMachine" ? await this.#reads.list(KINDS.virtualMachines, namespace) : [];
-    for (const machine of machines) this.#note("VirtualMachine", machine);
+    for (const machine of machines) await this.#note("VirtualMachine", machine);
     const instances = await this.#reads.list(KINDS.instances, namespace);
-    for (const instance of instances) this.#note("VirtualMachineInstance", instance);
+    for (const instance of instances) await this.#note("VirtualMachineInstance", instance);
     await this.#lookAtLaunchers(namespace, instances);
   }
 
   async #lookAtLaunchers(namespace: string, instances: readonly KubeObject[]): Promise<void> {
     for (const pod of await this.#reads.list(KINDS.pods, namespace, LAUNCHER_SELECTOR)) {
-      this.#add(podMacs(pod, ({ uid }) => instances.find((instance) => instance.metadata.uid === uid)));
+      await this.#add(
+        podMacs(pod, ({ uid }) => instances.find((instance) => instance.metadata.uid === uid)),
+        pod,
+      );
     }
   }
 
-  async #notePod(pod: KubeObject): Promise<void> {
-    const listed = macsOfPod(pod).filter(({ mac }) => mac === this.#mac);
-    if (listed.length > 0 && (await this.#known.isManagedPod(pod))) this.#add(listed);
-  }
-
   /** True when the object lists the address. */
-  #note(kind: keyof typeof MACS_OF, object: KubeObject | undefined): boolean {
-    return object !== undefined && this.#add(MACS_OF[kind](object));
+  async #note(kind: keyof typeof MACS_OF, object: KubeObject | undefined): Promise<boolean> {
+    return object !== undefined && (await this.#add(MACS_OF[kind](object), object));
   }
 
-  #add(listed: readonly ListedMac[]): boolean {
+  async #add(listed: readonly ListedMac[], object: KubeObject): Promise<boolean> {
     const found = listed.filter(({ mac }) => mac === this.#mac);
-    this.observedOwners.push(...found.map(({ owner }) => owner));
+    for (const { owner } of found) if (await this.#known.hasSay(owner, object)) this.observedOwners.push(owner);
     return found.length > 0;
   }
 }

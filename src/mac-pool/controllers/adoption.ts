@@ -1,7 +1,9 @@
 import { claimName, type Mac } from "../../api/mac.ts";
 import type { Clock } from "../../kube/clock.ts";
 import type { Log } from "../../kube/log.ts";
-import type { CachedOwner, Caches } from "../cluster/caches.ts";
+import { addressesLeft } from "../admission/namespace-quota.ts";
+import type { Caches } from "../cluster/caches.ts";
+import { type CachedOwner, hasSay, mayHave, poolOf } from "../cluster/standing.ts";
 
 /** An address that an object lists and that has no claim. */
 export interface Unclaimed {
@@ -132,19 +134,33 @@ class PoolAdoption {
   }
 }
 
-/** As what an address that has no claim gets one. Managed objects get it for any address, others for one that a pool could hand out. */
-export function adoptionOf(
-  mac: Mac,
-  owners: readonly CachedOwner[],
-  caches: Caches,
-): { readonly pool: string | undefined; readonly origin: "explicit" | "observed" } | undefined {
-  const managed = owners.find((observed) => observed.managed);
-  const inRange = caches.index.pools().find((pool) => pool.has(mac));
-  if (managed !== undefined) {
-    return { pool: (inRange ?? caches.index.poolFor(caches.labelsOf(managed.namespace)))?.name, origin: "explicit" };
-  }
-  return owners.length > 0 && inRange !== undefined ? { pool: inRange.name, origin: "observed" } : undefined;
+/** The claim that an address without one gets. */
+interface AdoptedClaim {
+  readonly pool: string | undefined;
+  readonly origin: "explicit" | "observed";
+  readonly owners: readonly CachedOwner[];
 }
+
+/**
+ * For whom an address that has no claim gets one. What the pool manages gets it for any address that it may ask for. VMs and VMIs
+ * that it does not manage get it for one that a pool could hand out, as far as a request of their namespace would: they have it
+ * from nobody, and take none away (docs/decisions/099).
+ */
+export function adoptionOf(mac: Mac, observed: readonly CachedOwner[], caches: Caches): AdoptedClaim | undefined {
+  const owners = observed.filter((each) => hasSay(mac, each, [], caches));
+  const managed = owners.find(({ countsAsOwner }) => countsAsOwner);
+  const inRange = caches.index.pools().find((pool) => pool.has(mac));
+  if (managed !== undefined)
+    return { pool: (inRange ?? poolOf(managed.namespace, caches))?.name, origin: "explicit", owners };
+  if (inRange === undefined) return undefined;
+  const unmanaged = observed.filter(
+    (each) => each.kind !== "Pod" && !each.managed && each.countsAsOwner && mayAdopt(mac, each.namespace, caches),
+  );
+  return unmanaged.length === 0 ? undefined : { pool: inRange.name, origin: "observed", owners: unmanaged };
+}
+
+const mayAdopt = (mac: Mac, namespace: string, caches: Caches): boolean =>
+  mayHave(mac, namespace, caches) && addressesLeft(namespace, poolOf(namespace, caches), caches.index) > 0;
 
 /** What the leader has to adopt, as far as the caches know. */
 export function* unclaimedIn(caches: Caches): Generator<Unclaimed> {

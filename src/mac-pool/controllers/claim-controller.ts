@@ -13,12 +13,14 @@ import { isAlreadyExists, isConflict, isNotFound } from "../../kube/client/api-e
 import type { Clock } from "../../kube/clock.ts";
 import { Controller, type ReconcileContext, type ReconcileResult } from "../../kube/informer/controller.ts";
 import type { Log } from "../../kube/log.ts";
+import { NamespaceQuota } from "../admission/namespace-quota.ts";
 import { statusOf } from "../claims/claim.ts";
 import type { ClaimStore } from "../claims/claim-store.ts";
 import { isSettled, type LifecycleStep, nextStep } from "../claims/lifecycle.ts";
 import { describeObject, mayBe, type ObjectReference, type ObservedOwner } from "../claims/owner.ts";
-import type { CachedOwner, Caches } from "../cluster/caches.ts";
+import type { Caches } from "../cluster/caches.ts";
 import type { Admission } from "../cluster/pending-admissions.ts";
+import { type CachedOwner, poolOf } from "../cluster/standing.ts";
 import { distinctOwnersSeen } from "../objects/listed-macs.ts";
 import { type Adoption, adoptionOf, unclaimedIn } from "./adoption.ts";
 import { ClaimTriggers } from "./claim-triggers.ts";
@@ -65,11 +67,15 @@ export class ClaimController {
   readonly #left = new Map<string, Set<string>>();
   readonly #triggers: ClaimTriggers;
   readonly #quarantines: QuarantineTimers;
+  /** Holds what it adopts without having been asked to the limit of requests. */
+  readonly #quota: NamespaceQuota;
 
   constructor(options: ClaimControllerOptions) {
     this.#options = options;
     const { clock, log, metrics, random } = options;
-    this.#quarantines = new QuarantineTimers(options.caches.index, clock);
+    const { index } = options.caches;
+    this.#quarantines = new QuarantineTimers(index, clock);
+    this.#quota = new NamespaceQuota({ index, clock, addressesOfInterface: () => [] });
     const shared = { clock, log, metrics, ...(random && { random }) };
     this.#controller = new Controller({
       ...shared,
@@ -123,7 +129,7 @@ export class ClaimController {
     const claim = caches.claims.get(key);
     const observedOwners = caches.claimants(mac);
     const quarantineLeftMs = this.#quarantines.leftMs(key, claim, mac);
-    if (claim === undefined) return this.#adopt(key, mac, observedOwners, { signal, log });
+    if (claim === undefined) return this.#adopt(key, mac, { signal, log });
     adoption.settle(key);
     const nowMs = clock.monotonicMs();
     const admission = caches.admissions.of(mac, nowMs);
@@ -189,24 +195,37 @@ export class ClaimController {
   }
 
   /** What lists an address without a claim gets one, by what the caches show. */
-  async #adopt(
-    key: string,
-    mac: Mac,
-    observedOwners: readonly CachedOwner[],
-    { signal, log }: ReconcileContext,
-  ): Promise<ReconcileResult> {
+  async #adopt(key: string, mac: Mac, { signal, log }: ReconcileContext): Promise<ReconcileResult> {
     const { caches, clock, adoption } = this.#options;
-    const adoptAs = adoptionOf(
-      mac,
-      observedOwners.filter(({ countsAsOwner }) => countsAsOwner),
-      caches,
-    );
+    const adopted = adoptionOf(mac, caches.observedOwners(mac), caches);
+    const places = adopted?.origin === "observed" ? this.#placesFor(mac, adopted.owners) : undefined;
+    const owners = adopted?.owners.filter(({ namespace }) => places?.has(namespace) ?? true) ?? [];
     const nothing = { isAwaited: false, wasNeverListed: false, isQuarantineOver: false, quarantineMs: 0 };
-    const input = { mac, claim: undefined, observedOwners: distinctOwnersSeen(observedOwners), nowMs: clock.now() };
-    const step = nextStep({ ...input, adoptAs, ...nothing });
+    const input = { mac, claim: undefined, observedOwners: distinctOwnersSeen(owners), nowMs: clock.now() };
+    const step = nextStep({ ...input, adoptAs: adopted, ...nothing });
+    let isMade = false;
+    try {
+      isMade = step.action !== "none" && (await this.#write(step, undefined, signal, log));
+    } finally {
+      for (const done of places?.values() ?? []) done(isMade ? [mac] : []);
+    }
     // Not when its event is here: that waits behind thousands of claims that are not made yet.
-    if (step.action === "none" || (await this.#write(step, undefined, signal, log))) adoption.settle(key);
+    if (step.action === "none" || isMade) adoption.settle(key);
     return {};
+  }
+
+  /** The namespaces of these owners that may have one more address, each with what ends its wait for it. */
+  #placesFor(mac: Mac, owners: readonly CachedOwner[]): ReadonlyMap<string, (macs: readonly Mac[]) => void> {
+    const places = new Map<string, (macs: readonly Mac[]) => void>();
+    for (const owner of owners) {
+      const { namespace, interface: nic, network } = owner;
+      if (places.has(namespace)) continue;
+      const wantedInterfaces = [{ interface: nic, network, mac, had: true }];
+      const pool = poolOf(namespace, this.#options.caches);
+      const place = this.#quota.enter({ ref: owner, pool, wantedInterfaces, listed: new Set([mac]), dryRun: false });
+      if ("done" in place) places.set(namespace, place.done);
+    }
+    return places;
   }
 
   /** Whether nobody else was first. */

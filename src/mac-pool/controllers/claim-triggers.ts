@@ -1,6 +1,6 @@
 import { claimName, type Mac, macOfClaimName } from "../../api/mac.ts";
 import type { MACClaim } from "../../api/mac-claim.ts";
-import { POD_WEBHOOK } from "../../api/names.ts";
+import { POD_WEBHOOK, VM_WEBHOOK } from "../../api/names.ts";
 import type { KubeObject } from "../../kube/client/resource.ts";
 import type { Informer } from "../../kube/informer/informer.ts";
 import { isSettled } from "../claims/lifecycle.ts";
@@ -34,6 +34,7 @@ export class ClaimTriggers {
       claims.on({ add: changed, update: changed, delete: (claim) => this.#enqueue(claim.metadata.name ?? "") }),
       pools.on({
         add: () => this.all(),
+        delete: () => this.all(),
         update: (pool, old) => {
           if (pool.metadata.generation !== old.metadata.generation) this.all();
         },
@@ -89,7 +90,7 @@ export class ClaimTriggers {
       add: (object) => enqueue([...listed(object).keys()].filter((mac) => isPods || !this.#isSettled(mac))),
       update: (object, old) => {
         const [now, before] = [listed(object), listed(old)];
-        const other = object.metadata.uid !== old.metadata.uid || podOptOut(object) !== podOptOut(old);
+        const other = object.metadata.uid !== old.metadata.uid || optOut(object) !== optOut(old);
         const isElsewhere = ([mac, place]: readonly [Mac, string]): boolean => other || before.get(mac) !== place;
         enqueue([...now].filter(isElsewhere).map(([mac]) => mac));
         enqueue([...before.keys()].filter((mac) => other || !now.has(mac)));
@@ -138,5 +139,5 @@ export class ClaimTriggers {
   }
 }
 
-/** A pod that opts out by a label of its own is managed no more. */
-const podOptOut = ({ metadata }: KubeObject): string | undefined => metadata.labels?.[POD_WEBHOOK];
+/** What opts out by a label of its own is managed no more. */
+const optOut = ({ metadata: { labels } }: KubeObject): string => `${labels?.[POD_WEBHOOK]} ${labels?.[VM_WEBHOOK]}`;

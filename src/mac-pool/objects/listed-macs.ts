@@ -66,7 +66,7 @@ export type FindInstance = (owner: {
 export function podMacs(pod: KubeObject, findInstance: FindInstance = () => undefined): ListedMac[] {
   if (isFinished(pod)) return [];
   const refs = isLauncher(pod) ? launcherOwners(pod, findInstance) : [referenceOf("Pod", pod)];
-  const weightOf = (index: number): Weight => (index < MAX_INTERFACES ? COUNTS : DELAYS_ONLY);
+  const weightOf = (index: number): Weight => (index < MAX_INTERFACES ? COUNTS : ONLY_LISTS);
   return askedMacs(pod).flatMap(({ mac, interface: name, network }, index) => {
     const weight = isLauncher(pod) ? LAUNCHER_SAYS : weightOf(index);
     return refs.map((ref) => ({ mac, owner: { ...ref, interface: name, network, ...weight } }));
@@ -131,10 +131,11 @@ const vagueness = ({ uid, countsAsOwner, receiver }: ObservedOwner): number =>
   (uid === undefined ? 4 : 0) + (countsAsOwner ? 0 : 2) + (receiver === undefined ? 1 : 0);
 
 /** What an object says about its owner. */
-type Weight = Pick<ObservedOwner, "countsAsOwner" | "byLauncher">;
+type Weight = Pick<ObservedOwner, "countsAsOwner" | "onlyLists" | "byLauncher">;
 
 const COUNTS: Weight = { countsAsOwner: true };
 const DELAYS_ONLY: Weight = { countsAsOwner: false };
+const ONLY_LISTS: Weight = { countsAsOwner: false, onlyLists: true };
 const LAUNCHER_SAYS: Weight = { countsAsOwner: false, byLauncher: true };
 
 /**

@@ -146,18 +146,36 @@ describe("an object that asks for an address", () => {
     expect(macsOf(await ledger.claim(updateOf(request(index, "web", [OTHER]))))).toEqual([REFUSED]);
   });
 
-  it("keeps what it lists as it is stored, also when it waits no longer, unless another has it too", async () => {
+  it("keeps what it lists as it is stored where its claim says so too, also when it waits no longer", async () => {
     const stored = (index: PoolIndex, judgedAnew: boolean): ClaimRequest => {
       const asked = updateOf(request(index, "web", [OTHER]));
       return { ...asked, judgedAnew, wantedInterfaces: asked.wantedInterfaces.map((each) => ({ ...each, had: true })) };
     };
     for (const judgedAnew of [true, false]) {
-      const { ledger, index } = fixture("OwnPool");
-      expect(await ledger.claim(stored(index, judgedAnew))).toMatchObject({ ok: true });
+      for (const named of [{ name: "web" }, { name: undefined, generateName: "we" }]) {
+        const { ledger, index, setPolicy } = fixture(undefined);
+        const made = request(index, "web", [OTHER]);
+        await ledger.claim({ ...made, ref: { ...made.ref, ...named } });
+        setPolicy("OwnPool");
+        expect(await ledger.claim(stored(index, judgedAnew))).toMatchObject({ ok: true });
+      }
+      const { ledger, index, store } = fixture("OwnPool");
+      expect(macsOf(await ledger.claim(stored(index, judgedAnew)))).toEqual([REFUSED]);
+      expect(store.claims.size).toBe(0);
     }
+  });
+
+  it("keeps what it is stored with, which is in no pool, and nothing beside another that has it", async () => {
+    const stored = (index: PoolIndex, mac: Mac): ClaimRequest => {
+      const asked = updateOf(request(index, "web", [mac]));
+      return { ...asked, wantedInterfaces: asked.wantedInterfaces.map((each) => ({ ...each, had: true })) };
+    };
     const { ledger, index } = fixture("OwnPool");
     await ledger.claim({ ...request(index, "source", [OTHER]), pool: index.pool("blue") });
-    expect(macsOf(await ledger.claim(stored(index, true)))).toEqual(["MACPOOL_CONFLICT"]);
+    expect(macsOf(await ledger.claim(stored(index, OTHER)))).toEqual([REFUSED]);
+    expect(await ledger.claim(stored(index, mac(0xf0)))).toMatchObject({ ok: true });
+    await ledger.claim(request(index, "first", [OWN]));
+    expect(macsOf(await ledger.claim(stored(index, OWN)))).toEqual(["MACPOOL_CONFLICT"]);
   });
 
   it("leaves no claim of its other interfaces, and no trace on the claim of the owner, when it is refused", async () => {

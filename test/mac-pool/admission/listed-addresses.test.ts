@@ -44,30 +44,36 @@ describe("the ledger, where objects list an address that no claim knows", () => 
     expect(macsOf(await ledger.claim(request(index, "old", [mac(0)])))).toEqual([formatMac(mac(0))]);
   });
 
-  it("admits anybody, with a warning, to an address that only pods list which the pool does not manage", async () => {
+  it("admits anybody, with a warning, to an address that objects only list", async () => {
     const store = new MemoryClaimStore();
     const pods: ObservedOwner[] = [
-      { ...observed("p"), kind: "Pod", interface: "net1", countsAsOwner: false },
-      { ...observed("q"), kind: "Pod", interface: "net1", namespace: "dev", countsAsOwner: false },
+      { ...observed("p"), kind: "Pod", interface: "net1", countsAsOwner: false, onlyLists: true },
+      { ...observed("q"), kind: "Pod", interface: "net1", namespace: "dev", countsAsOwner: false, onlyLists: true },
     ];
     // A pod that calls itself a launcher stands for a VM.
     const { ledger, index } = replica(store, 256, () => [...pods, { ...observed("fake"), countsAsOwner: false }]);
     for (const dryRun of [true, false]) {
       const result = await ledger.claim(request(index, "a", [mac(0)], dryRun));
       expect(result.ok && result.warnings.map(({ message }) => message)).toEqual([
-        'MAC 02:00:00:00:01:00 of interface "i0" is also listed by Pod default/p (net1) and Pod dev/q (net1), which the MAC ' +
-          "pool does not manage: they disturb each other when they run on the same network.",
+        'MAC 02:00:00:00:01:00 of interface "i0" is also listed by Pod default/p (net1) and Pod dev/q (net1), to which ' +
+          "the MAC pool did not give it: they disturb each other when they run on the same network.",
       ]);
       const [warning] = result.ok ? result.warnings : [];
       const hidden = warning?.naming?.render(({ namespace, name }) => (namespace === "dev" ? SOMEBODY : `${name}`));
-      expect(hidden).toContain("is also listed by p (net1) and an object in another namespace, which");
+      expect(hidden).toContain("is also listed by p (net1) and an object in another namespace, to which");
     }
     expect(store.claims.get("mac-02-00-00-00-01-00")?.status?.owners).toMatchObject([{ name: "a" }]);
   });
 
-  it("chooses an address that only such pods list where the pool has no other, and says so", async () => {
+  it("chooses an address that they only list where the pool has no other, and says so", async () => {
     const store = new MemoryClaimStore();
-    const pod: ObservedOwner = { ...observed("p"), kind: "Pod", interface: "net1", countsAsOwner: false };
+    const pod: ObservedOwner = {
+      ...observed("p"),
+      kind: "Pod",
+      interface: "net1",
+      countsAsOwner: false,
+      onlyLists: true,
+    };
     const fake: ObservedOwner = { ...observed("fake"), countsAsOwner: false, byLauncher: true };
     const lists = (each: Mac): ObservedOwner[] => {
       if (each === mac(1)) return [];
@@ -80,7 +86,7 @@ describe("the ledger, where objects list an address that no claim knows", () => 
       const [first, last] = macsOf(result);
       expect(first).toBe(formatMac(mac(1)));
       expect(result.ok && result.warnings.map(({ message }) => message)).toEqual([
-        `MAC ${last} of interface "i1" is also listed by Pod default/p (net1), which the MAC pool does not manage: they ` +
+        `MAC ${last} of interface "i1" is also listed by Pod default/p (net1), to which the MAC pool did not give it: they ` +
           "disturb each other when they run on the same network.",
       ]);
     }
@@ -90,9 +96,15 @@ describe("the ledger, where objects list an address that no claim knows", () => 
     expect(macsOf(await ledger.claim(request(index, "c", [undefined])))).toEqual(["MACPOOL_FULL"]);
   });
 
-  it("lets an address that rests be chosen before one that such a pod lists", async () => {
+  it("lets an address that rests be chosen before one that they only list", async () => {
     const store = new MemoryClaimStore();
-    const pod: ObservedOwner = { ...observed("p"), kind: "Pod", interface: "net1", countsAsOwner: false };
+    const pod: ObservedOwner = {
+      ...observed("p"),
+      kind: "Pod",
+      interface: "net1",
+      countsAsOwner: false,
+      onlyLists: true,
+    };
     const { ledger, index } = replica(store, 256, (each) => (each === mac(0) ? [] : [pod]));
     const until = "2026-01-01T00:00:00Z";
     index.setClaim(mac(0), { isQuarantined: true, pool: "default", ownerCount: 0, namespaces: [], untilMs: 0 });
@@ -101,6 +113,24 @@ describe("the ledger, where objects list an address that no claim knows", () => 
     );
     expect(macsOf(await ledger.claim(request(index, "a", [undefined], true)))).toEqual([formatMac(mac(0))]);
     expect(macsOf(await ledger.claim(request(index, "a", [undefined])))).toEqual([formatMac(mac(0))]);
+  });
+
+  it("chooses one that rests and that they only list where nothing else is left, and says so", async () => {
+    const store = new MemoryClaimStore();
+    const guest: ObservedOwner = { ...observed("halted"), namespace: "dev", countsAsOwner: false, onlyLists: true };
+    const { ledger, index } = replica(store, 1, () => [guest]);
+    const until = "2026-01-01T00:00:00Z";
+    index.setClaim(mac(0), { isQuarantined: true, pool: "default", ownerCount: 0, namespaces: [], untilMs: 0 });
+    await store.create(
+      newClaim(mac(0), { pool: "default", origin: "automatic" }, { phase: "Quarantined", owners: [], until }),
+    );
+    for (const dryRun of [true, false]) {
+      const result = await ledger.claim(request(index, "a", [undefined], dryRun));
+      expect(macsOf(result)).toEqual([formatMac(mac(0))]);
+      expect(result.ok && result.warnings.map(({ message }) => message)).toMatchObject([
+        expect.stringContaining("is also listed by VirtualMachine dev/halted"),
+      ]);
+    }
   });
 
   it("names the objects that list a shared address in its claim, and asks the others again where it exists", async () => {

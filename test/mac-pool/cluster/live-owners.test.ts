@@ -19,7 +19,7 @@ const made = machine("web", "default", [{ name: "a", macAddress: TEXT }]);
 const vm: KubeObject = { ...made, metadata: { ...made.metadata, uid: "u1" } };
 const web: ObjectReference = { kind: "VirtualMachine", namespace: "default", name: "web" };
 
-const isManagedPod = (): boolean => true;
+const known = { isUnstarted: ({ name }: ObjectReference) => name === "unstarted", hasSay: () => true };
 
 /** A cluster with one VM. */
 function cluster(asked: string[]): KubeClient {
@@ -40,7 +40,7 @@ function cluster(asked: string[]): KubeClient {
 async function reads(...refs: readonly ObjectReference[]): Promise<string[]> {
   const asked: string[] = [];
   const live = new LiveReads(cluster(asked), systemClock, new AbortController().signal);
-  await readLiveOwners(live, mac, refs, { isUnstarted: ({ name }) => name === "unstarted", isManagedPod });
+  await readLiveOwners(live, mac, refs, known);
   return asked;
 }
 
@@ -59,7 +59,7 @@ it("asks once for the claims of one object that are looked at together, and agai
   const asked: string[] = [];
   const live = new LiveReads(cluster(asked), systemClock, new AbortController().signal);
   const gone: ObjectReference = { kind: "VirtualMachine", namespace: "default", name: "gone" };
-  const look = () => readLiveOwners(live, mac, [gone], { isUnstarted: () => false, isManagedPod });
+  const look = () => readLiveOwners(live, mac, [gone], known);
   const [one, other] = await Promise.all([look(), look()]);
   expect(one).toEqual(other);
   expect(asked).toEqual(["virtualmachines", "virtualmachineinstances", "all pods"]);
@@ -88,7 +88,7 @@ it("finds with a pod that the pool manages what multus says that it has, which m
     );
     const owners = await readLiveOwners(live, mac, [{ kind: "Pod", namespace: "default", name: "web" }], {
       isUnstarted: () => false,
-      isManagedPod: () => managed,
+      hasSay: () => managed,
     });
     return owners.map(({ name, interface: nic, countsAsOwner }) => [name, nic, countsAsOwner]);
   };

@@ -7,7 +7,7 @@ import { newClaim, statusOf } from "../../claims/claim.ts";
 import { refusalOfExplicit } from "../../claims/explicit-address.ts";
 import { decideGrant, type GrantDecision } from "../../claims/grant.ts";
 import { namespaceLimit } from "../../claims/limit-refusals.ts";
-import { isPodBeside, UNCLAIMED, withObjectsListing } from "../../claims/listing-objects.ts";
+import { isBeside, NOT_GIVEN, UNCLAIMED, withObjectsListing } from "../../claims/listing-objects.ts";
 import { describeOwners, SOMEBODY } from "../../claims/named-text.ts";
 import { describeObject, type InterfaceOwner, ownerOf } from "../../claims/owner.ts";
 import type { CheckView } from "../rest/views.ts";
@@ -45,6 +45,8 @@ export function checkAddress(
   const status = withObjectsListing(claim === undefined ? UNCLAIMED : statusOf(claim), listing, clock.now());
   const owners = status.phase === "Quarantined" ? [] : distinctOwners(status.owners);
   const { visible, elsewhere } = seen(scope, owners);
+  const onlyListing = listing.filter(isBeside).map((object) => ownerOf(object, ""));
+  const { visible: listedBy } = seen(scope, onlyListing);
   const view = {
     mac: formatMac(mac),
     namespace,
@@ -52,6 +54,7 @@ export function checkAddress(
     inRange: rangeAt(mac, caches) !== undefined,
     holders: visible.map((owner) => claims.ownerView(owner, scope)),
     elsewhere,
+    ...(listedBy.length === 0 ? {} : { listedBy: listedBy.map(listerView) }),
     ...runningBeside(mac, catalog, scope),
     ...hostAddressIn(scope, index.hosts.at(mac)),
   };
@@ -94,7 +97,7 @@ export function checkAddress(
   const decision = decideGrant(asked, request, clock.now());
   const namesOf = (named: readonly ClaimOwner[]): string =>
     describeOwners(named, (owner) => (sees(scope, owner) ? describeObject(owner) : SOMEBODY));
-  const [named, pods] = [namesOf(owners), namesOf(listing.filter(isPodBeside).map((pod) => ownerOf(pod, "")))];
+  const [named, beside] = [namesOf(owners), namesOf(onlyListing)];
   if (!decision.ok) {
     const isOwn = visible.some((owner) => owner.namespace === namespace);
     return refused(decision.refusal.code, conflictText(view.mac, named, isOwn, decision.refusal.code));
@@ -103,9 +106,18 @@ export function checkAddress(
   return {
     ...view,
     accepted: true,
-    message: hosts.warning === undefined ? acceptedText(decision, view, named, pods) : warning,
+    message: hosts.warning === undefined ? acceptedText(decision, view, named, beside) : warning,
   };
 }
+
+/** What is in the caches has a name. */
+const listerView = ({ kind, namespace, name = "", interface: nic, network }: ClaimOwner) => ({
+  kind,
+  namespace,
+  name,
+  interface: nic,
+  ...(network === undefined ? {} : { network }),
+});
 
 /** `isOwn`: whether an owner is in the namespace that was asked about, so that the question may be about that owner itself. */
 function conflictText(mac: string, named: string, isOwn: boolean, code: string): string {
@@ -119,11 +131,10 @@ function acceptedText(
   decision: GrantDecision & { readonly ok: true },
   { mac, inRange }: Pick<CheckView, "mac" | "inRange">,
   named: string,
-  pods: string,
+  beside: string,
 ): string {
   if (decision.warning !== undefined) return `${mac} is admitted with a warning: it is also in use by ${named}.`;
-  if (pods !== "")
-    return `${mac} is admitted with a warning: it is also listed by ${pods}, which the MAC pool does not manage.`;
+  if (beside !== "") return `${mac} is admitted with a warning: it is also listed by ${beside}, ${NOT_GIVEN}.`;
   const where = inRange ? "in the range of a pool" : "outside of all pools, which keep it for its owner all the same";
   const reserved =
     " KubeVirt gives it to the bridge in the pod of a VM, and refuses it for an interface with masquerade.";

@@ -6,7 +6,7 @@ import {
   MANY_STATIONS,
   STATIONS_ADVICE,
 } from "../../../api/host-interfaces.ts";
-import { formatMac, type Mac, parseMac } from "../../../api/mac.ts";
+import { type Mac, parseMac } from "../../../api/mac.ts";
 import { type MACClaim, sharedSince } from "../../../api/mac-claim.ts";
 import { formatRange } from "../../../api/mac-range.ts";
 import { describeSeenElsewhere, SEEN_ELSEWHERE_ADVICE } from "../../../api/seen-elsewhere.ts";
@@ -16,8 +16,7 @@ import { statusOf } from "../../claims/claim.ts";
 import { meetingOwners } from "../../claims/layer2-domain.ts";
 import { OVERDUE_AFTER_MS } from "../../claims/limits.ts";
 import type { ObjectReference } from "../../claims/owner.ts";
-import type { CachedOwner, Caches } from "../../cluster/caches.ts";
-import { adoptionOf } from "../../controllers/adoption.ts";
+import type { Caches } from "../../cluster/caches.ts";
 import { hostConflictAt } from "../../controllers/host-conflicts.ts";
 import { quarantineOf } from "../../controllers/quarantine-timers.ts";
 import { affectedBy } from "../../controllers/seen-elsewhere.ts";
@@ -31,6 +30,7 @@ import { collisionViews } from "./collisions.ts";
 import { instanceBehind } from "./owners.ts";
 import { stationsIn } from "./pools.ts";
 import { EVERYTHING, hostAddressIn, type Scope, seen, sees } from "./scope.ts";
+import { UnclaimedAddresses } from "./unclaimed.ts";
 
 const MAX_FINDINGS = 1_000;
 /** How much later than its deadline a step is a finding. The leader needs a moment, and a new leader counts the whole time anew. */
@@ -113,11 +113,13 @@ export class ConsistencyQuery {
       if (collision.isSaid !== true && !shared.has(collision.mac)) note(collides(collision));
     }
     scanned = 0;
+    const unclaimed = new UnclaimedAddresses(this.#catalog, scope);
     for (const { mac, owner } of this.#caches.listed()) {
       if (++scanned % SLICE === 0) await yieldToOthers();
-      const finding = this.#unclaimed(mac, owner, scope);
+      const finding = unclaimed.see(mac, owner);
       if (finding !== undefined) note(finding);
     }
+    for (const finding of unclaimed.onlyListed()) note(finding);
     for (const pod of this.#caches.pods.list()) {
       if (++scanned % SLICE === 0) await yieldToOthers();
       for (const finding of leftBehind(pod, scope, this.#caches)) note(finding);
@@ -199,20 +201,6 @@ export class ConsistencyQuery {
       ...namedOwner(object),
       message: `${describeSeenElsewhere(mac, flap)}.`,
       advice: SEEN_ELSEWHERE_ADVICE,
-    };
-  }
-
-  #unclaimed(mac: Mac, owner: CachedOwner, scope: Scope): FindingView | undefined {
-    if (!sees(scope, owner) || owner.name === undefined) return undefined;
-    if (this.#catalog.claims.get(mac) !== undefined) return undefined;
-    if (adoptionOf(mac, [owner], this.#caches) === undefined) return undefined;
-    const { kind, namespace, name } = owner;
-    return {
-      code: "OWNER_WITHOUT_CLAIM",
-      mac: formatMac(mac),
-      owner: { kind, namespace, name },
-      message: `${kind} ${namespace}/${name} has ${formatMac(mac)}, which has no claim.`,
-      advice: "Nothing else is given this address. The leader adopts it soon; if not, look at its log.",
     };
   }
 

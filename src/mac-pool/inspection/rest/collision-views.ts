@@ -23,6 +23,11 @@ const collisionPartyViewSchema = z.object({
 });
 export type CollisionPartyView = z.infer<typeof collisionPartyViewSchema>;
 
+export const listedBy = z
+  .array(collisionPartyViewSchema.omit({ node: true, since: true, saidBy: true }))
+  .exactOptional()
+  .describe("Objects that only list the address, as far as the reader may see them: they keep it from nobody.");
+
 /** Of an address, beside its owners. */
 export const besideView = {
   sayingPods: z

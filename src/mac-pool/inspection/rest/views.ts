@@ -14,7 +14,7 @@ import {
   EXPLICIT_POLICIES,
   HOST_ADDRESS_POLICIES,
 } from "../../../api/mac-pool.ts";
-import { besideView, usedNowSchema } from "./collision-views.ts";
+import { besideView, listedBy, usedNowSchema } from "./collision-views.ts";
 import { networkViewSchema } from "./network-views.ts";
 import { keptBackView, placeView, stationsOfRangeSchema } from "./place-view.ts";
 
@@ -244,6 +244,7 @@ export const checkViewSchema = z
     inRange: z.boolean(),
     holders: z.array(ownerViewSchema).describe("Who has the address, as far as the reader may see it."),
     elsewhere: count.describe("Holders in other namespaces, which the reader may not see."),
+    listedBy,
     ...besideView,
     hostAddress,
   })

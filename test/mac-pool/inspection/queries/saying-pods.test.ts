@@ -70,8 +70,8 @@ it("have no claim that misses, and are named to who checks the address and may s
   await using fixture = await InspectionFixture.start({ namespaces: NAMESPACES, pods: [asking] });
   const text = (scope: Parameters<typeof fixture.inspector.check>[2]): string =>
     fixture.inspector.check(formatMac(FIRST), "default", scope).message;
-  expect(text(EVERYTHING)).toContain("is admitted with a warning: it is also listed by Pod lab/t4 (net1), which");
-  expect(text({ namespace: "default" })).toContain("it is also listed by an object in another namespace, which");
+  expect(text(EVERYTHING)).toContain("is admitted with a warning: it is also listed by Pod lab/t4 (net1), to which");
+  expect(text({ namespace: "default" })).toContain("it is also listed by an object in another namespace, to which");
   const { findings } = await fixture.inspector.consistency(undefined, EVERYTHING);
   expect(findings.map(({ code }) => code)).not.toContain("OWNER_WITHOUT_CLAIM");
 });

@@ -1,7 +1,8 @@
 import { Registry } from "prom-client";
 import { afterEach, describe, expect, it } from "vitest";
-import { type Mac, parseMac } from "../../../src/api/mac.ts";
-import { NETWORKS_ANNOTATION, POD_WEBHOOK } from "../../../src/api/names.ts";
+import { claimName, type Mac, parseMac } from "../../../src/api/mac.ts";
+import type { ClaimOwner } from "../../../src/api/mac-claim.ts";
+import { NETWORKS_ANNOTATION, POD_WEBHOOK, VM_WEBHOOK } from "../../../src/api/names.ts";
 import type { KubeClient } from "../../../src/kube/client/client.ts";
 import type { KubeObject, ObjectRef, Resource } from "../../../src/kube/client/resource.ts";
 import { systemClock } from "../../../src/kube/clock.ts";
@@ -31,18 +32,23 @@ const pod = (space: string, name: string, more: object = {}): KubeObject => ({
   },
 });
 
+function claimOf(by: ClaimOwner, mac: Mac): KubeObject {
+  const made = allocatedTo(by);
+  return { ...made, metadata: { ...made.metadata, name: claimName(mac) } } as unknown as KubeObject;
+}
+
 /** It says so itself. */
 const launcher = pod("plain", "launcher", {
   labels: { "kubevirt.io": "virt-launcher" },
   ownerReferences: [{ apiVersion: "kubevirt.io/v1", kind: "VirtualMachineInstance", name: "fake", uid: "f" }],
 });
 
-const poolWith = (objectOptOut: string): KubeObject => ({
+const poolWith = (objectOptOut: string, more: object = {}): KubeObject => ({
   metadata: { name: "default", uid: "p" },
-  spec: { ranges: [{ start: "02:00:00:00:00:00", end: "02:00:00:00:00:ff" }], objectOptOut },
+  spec: { ranges: [{ start: "02:00:00:00:00:00", end: "02:00:00:00:00:ff" }], objectOptOut, ...more },
 });
 
-describe("pods that list an address", () => {
+describe("objects that list an address", () => {
   const stop: AbortController[] = [];
   afterEach(() => {
     for (const each of stop.splice(0)) each.abort();
@@ -100,6 +106,54 @@ describe("pods that list an address", () => {
       pods: [pod("in", "out", { labels: OPTED_OUT })],
     });
     expect(countingIn(caches)).toEqual(["out"]);
+  });
+
+  it("own it past the range of their pool only where a claim names them", async () => {
+    const pools = [
+      {
+        ...poolWith("Claim"),
+        spec: { ranges: [{ start: "02:00:00:00:01:00", end: "02:00:00:00:01:ff" }], explicitAddresses: "OwnPool" },
+      },
+      {
+        metadata: { name: "other", uid: "o" },
+        spec: { ranges: [{ start: "02:00:00:00:00:00", end: "02:00:00:00:00:0f" }] },
+      },
+    ];
+    const claim = claimOf(owner({ kind: "Pod", namespace: "in", name: "named" }), MAC);
+    const objects = {
+      macpools: pools,
+      namespaces: [namespace("in", OPTED_IN)],
+      pods: [pod("in", "named"), pod("in", "late")],
+      virtualmachines: [machine("web", "in", [{ name: "a", macAddress: TEXT }])],
+    };
+    const { caches: without } = await cluster(objects);
+    expect(countingIn(without)).toEqual([]);
+    expect([...unclaimedIn(without)]).toEqual([]);
+    const { caches } = await cluster({ ...objects, macclaims: [claim] });
+    expect(countingIn(caches)).toEqual(["named"]);
+    expect(caches.claimants(MAC).map(({ name }) => name)).toEqual(["named"]);
+  });
+
+  it("are VMs without a say too, by the label of their namespace or their own, unless a claim names them", async () => {
+    const opted = { [VM_WEBHOOK]: "ignore" };
+    const vm = (space: string, name: string, labels: Record<string, string> = {}): KubeObject => {
+      const made = machine(name, space, [{ name: "a", macAddress: TEXT }]);
+      return { ...made, metadata: { ...made.metadata, uid: name, labels } };
+    };
+    const objects = {
+      namespaces: [namespace("wild", opted), namespace("in"), namespace("full", opted)],
+      virtualmachines: [vm("wild", "unreviewed"), vm("in", "out", opted), vm("in", "in"), vm("full", "late")],
+    };
+    const { caches } = await cluster({ ...objects, macpools: [poolWith("Allow")] });
+    expect(countingIn(caches)).toEqual(["in"]);
+    const named = claimOf(owner({ namespace: "wild", name: "unreviewed" }), MAC);
+    const { caches: known } = await cluster({ ...objects, macpools: [poolWith("Allow")], macclaims: [named] });
+    expect(countingIn(known).sort()).toEqual(["in", "unreviewed"]);
+    const other = claimOf(owner({ namespace: "full", name: "web" }), (MAC + 1) as Mac);
+    const limited = poolWith("Allow", { maxAddressesPerNamespace: 1 });
+    const { caches: bounded } = await cluster({ ...objects, macpools: [limited], macclaims: [other] });
+    const left = [...unclaimedIn(bounded)].map((each) => each.owner.replace("VirtualMachine ", ""));
+    expect(left).toEqual(["wild/unreviewed", "in/out", "in/in"]);
   });
 
   it("lose it only where the API server says too that their namespace does not opt in", async () => {
