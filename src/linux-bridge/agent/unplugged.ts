@@ -43,7 +43,10 @@ export interface UnpluggedOptions {
   readonly listLinks: ListPairedLinks;
   /** Where the results of ADDs are cached, which name the pod. */
   readonly resultDirectories: readonly string[];
-  /** Each attachment once, with a text that says what is wrong and what to do. */
+  /**
+   * Each attachment once, with a text that says what is wrong and what to do. It names no pod: events about nodes are in
+   * namespace default, whose readers need not see the pod's.
+   */
   readonly report: (message: string) => void;
   readonly clock: Clock;
   readonly log: Log;
@@ -79,18 +82,20 @@ export class UnpluggedAttachments {
     const lasting = found.filter((one) => this.#seen.has(attachmentKey(one)));
     for (const one of lasting) {
       if (this.#reported.has(attachmentKey(one))) continue;
-      const message = describe(one, await podOf(one, resultDirectories));
-      log.warn(one, message);
-      report(message);
+      const pod = (await podOf(one, resultDirectories)) ?? `in container ${one.containerId}`;
+      log.warn(one, describe(one, `pod ${pod} on network ${one.network}`));
+      report(`${describe(one, "a pod")} ${WHERE_NAMED}`);
     }
     this.#seen = new Set(found.map(attachmentKey));
     this.#reported = new Set(lasting.map(attachmentKey));
   }
 }
 
-function describe({ ifname, containerId, network, port }: Unplugged, pod = `in container ${containerId}`): string {
+const WHERE_NAMED = "The log of linux-bridge on this node names the pod.";
+
+function describe({ ifname, port }: Unplugged, pod: string): string {
   return (
-    `Interface ${ifname} of pod ${pod} on network ${network} was unplugged, but nobody called the CNI plugin: ` +
+    `Interface ${ifname} of ${pod} was unplugged, but nobody called the CNI plugin: ` +
     `${port} stays on the node's bridge, and its IP address stays leased, until the pod ends. ` +
     "Live-migrate or restart the VM. With multusDynamicNetworks, unplugging removes both."
   );
