@@ -1,3 +1,5 @@
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { LABEL_NEEDS_CLUSTER_SERVICES, LABEL_SCRAPED } from "../../../src/api/names.ts";
 import type { DaemonSet, Deployment } from "../../../src/kube/client/built-in-kinds.ts";
@@ -11,6 +13,7 @@ const images = { linuxBridge: OWN_IMAGE, bridgeMarker: OWN_IMAGE, kubeMacPool: O
 const everything = [...release(OWN_IMAGE).operator, ...renderEverything({ ...DEFAULT_SETTINGS, images })];
 const TEMPLATES = (everything.filter(isWorkload) as (Deployment | DaemonSet)[]).map(({ metadata, spec }) => ({
   name: metadata.name,
+  replicas: (spec as Deployment["spec"])?.replicas,
   labels: spec?.template.metadata?.labels ?? {},
   pod: spec?.template.spec,
   isOwn: spec?.template.spec?.containers[0]?.image === OWN_IMAGE,
@@ -49,6 +52,21 @@ describe("the pods of every workload", () => {
     ]);
   });
 
+  it("request the memory that the page of capacity says, by the product's own processes", () => {
+    const memory = (of: (replicas: number) => number): number => {
+      const pods = TEMPLATES.filter(({ isOwn, replicas }) => isOwn && replicas !== undefined);
+      return pods.reduce((sum, { pod, replicas = 0 }) => sum + of(replicas) * requestOf(pod), 0);
+    };
+    const daemons = TEMPLATES.filter(({ isOwn, replicas }) => isOwn && replicas === undefined);
+    const onNode = daemons.reduce((sum, { pod }) => sum + requestOf(pod), 0);
+    const page = readFileSync(join(import.meta.dirname, "../../../docs/guide/capacity.md"), "utf8");
+    const rows = page.matchAll(/^\| (one node|more nodes) \| (\d+)Mi in (\d+) pods \| (\d+)Mi \|$/gm);
+    expect([...rows].map(([, ...cells]) => cells)).toEqual([
+      ["one node", String(memory(() => 1)), "4", String(onNode)],
+      ["more nodes", String(memory((replicas) => replicas)), "6", String(onNode)],
+    ]);
+  });
+
   it("have a container `manager` in pool and certificate manager", () => {
     const names = ["kubemacpool-mac-controller-manager", "kubemacpool-cert-manager"];
     for (const name of names) {
@@ -57,3 +75,9 @@ describe("the pods of every workload", () => {
     }
   });
 });
+
+/** Memory in Mi. */
+function requestOf(pod: (typeof TEMPLATES)[number]["pod"]): number {
+  const requests = (pod?.containers ?? []).map(({ resources }) => resources?.requests?.memory ?? "");
+  return requests.reduce((sum, text) => sum + Number(/^(\d+)Mi$/.exec(text)?.[1]), 0);
+}
