@@ -1,8 +1,8 @@
 import { onSuchNodes } from "../../../api/network-text.ts";
-import type { NodeBridge } from "../../../api/node-macs.ts";
 import type { BridgeOnNodeView, BridgeView } from "../rest/network-views.ts";
 import { MAX_COLUMNS, MAX_EXCEPTIONS, sum } from "./network-view.ts";
 import type { BridgeOnNodes } from "./node-bridges.ts";
+import { isClosed, uplinkOf } from "./uplinks.ts";
 
 const MAX_MTUS = 8;
 
@@ -21,13 +21,12 @@ export interface BridgeFacts {
   readonly running: ReadonlyMap<string, number>;
 }
 
-type Uplink = NonNullable<BridgeOnNodeView["uplink"]>;
-
 export function bridgeView(facts: BridgeFacts): BridgeView {
   const { name, on, total, networks, running } = facts;
   const nodes = (on?.on ?? []).map((bridge): BridgeOnNodeView => {
     const { node, mtu, vlanFiltering } = bridge;
-    return { node, mtu, vlanFiltering, ...uplinkOf(bridge), running: running.get(node) ?? 0 };
+    const uplink = uplinkOf(bridge);
+    return { node, mtu, vlanFiltering, ...(uplink === undefined ? {} : { uplink }), running: running.get(node) ?? 0 };
   });
   const mtus = [...new Set(nodes.map(({ mtu }) => mtu))].sort((a, b) => a - b);
   const filtering = oneOrMixed(new Set(nodes.map(({ vlanFiltering }) => (vlanFiltering ? "on" : "off"))));
@@ -65,10 +64,9 @@ function problemsOf(
   ];
 }
 
-/** A bridge with an address of the node is meant to lead out by the node, as by its routes. */
 function notesOf({ on, networks, seesAll }: BridgeFacts): string[] {
   const all = on?.on ?? [];
-  const closed = all.filter(({ uplinks, hasAddress = false }) => uplinks?.length === 0 && !hasAddress);
+  const closed = all.filter(isClosed);
   const place = closed.length === all.length ? "" : ` ${where(closed, all.length)}`;
   return [
     ...(all.length === 0 || networks > 0 || !seesAll ? [] : ["no network uses it"]),
@@ -81,12 +79,6 @@ function where(some: readonly { readonly node: string }[], total: number): strin
     some.map(({ node }) => node),
     total,
   );
-}
-
-function uplinkOf({ uplinks }: NodeBridge): { readonly uplink?: Uplink } {
-  if (uplinks === undefined) return {};
-  if (uplinks.length === 0) return { uplink: "none" };
-  return { uplink: uplinks.some(({ carrier }) => carrier) ? "up" : "down" };
 }
 
 function oneOrMixed<T>(values: ReadonlySet<T>): T | "mixed" | undefined {

@@ -13,6 +13,7 @@ import { type IsPlaced, usersView } from "./network-users.ts";
 import type { JudgedNetwork } from "./network-verdict.ts";
 import type { BridgeOnNodes } from "./node-bridges.ts";
 import type { Scope } from "./scope.ts";
+import { uplinkFindings } from "./uplinks.ts";
 
 /** Up to so many nodes have a cell each in a list. */
 export const MAX_COLUMNS = 16;
@@ -55,7 +56,11 @@ export function networkView(facts: NetworkFacts, scope: Scope, whole: boolean): 
   const { network, judged, on, nodes } = facts;
   const { namespace, name, type, bridge, segment, resource, config } = network;
   const running = runningByNode(facts.users, scope);
-  const said = whole ? judged.findings : judged.findings.slice(0, MAX_FINDINGS);
+  const all = notLookedAt(config) ?? [
+    ...judged.findings.map(findingView),
+    ...(on === undefined ? [] : uplinkFindings(on)),
+  ];
+  const findings = whole ? all : all.slice(0, MAX_FINDINGS);
   return {
     namespace,
     name,
@@ -68,8 +73,8 @@ export function networkView(facts: NetworkFacts, scope: Scope, whole: boolean): 
     ...usersView(facts.users, facts.isPlaced, scope),
     running: sum(running.values()),
     cells: cellsOf(facts, running, whole),
-    findings: notLookedAt(config) ?? said.map(findingView),
-    moreFindings: judged.findings.length - said.length,
+    findings,
+    moreFindings: all.length - findings.length,
   };
 }
 

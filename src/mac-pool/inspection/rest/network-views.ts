@@ -21,7 +21,9 @@ const verdict = z
   );
 
 const networkFindingViewSchema = z.object({
-  code: z.string().describe("As of `kubectl macpool lint`, config-too-long or config-on-node."),
+  code: z
+    .string()
+    .describe("As of `kubectl macpool lint`, config-too-long, config-on-node, uplink-down or uplink-missing."),
   severity: z.enum(["error", "warning", "note"]),
   summary: z.string().describe("What is wrong, in a few words."),
   message: z.string().describe("What is wrong, what will happen, and what to write instead."),

@@ -77,6 +77,31 @@ describe("networks", () => {
     expect(cellsOf(found.get("prototype"))).toEqual(["node-a 0 Unknown"]);
   });
 
+  it("tell where the uplink of their bridge is down, and where it is missing though other nodes have one", async () => {
+    const options: InspectionFixtureOptions = {
+      nodeMacs: [
+        reportOf("node-a", [bridgeOf("br1", { uplinks: [{ name: "eth1", carrier: true, mtu: 1500 }] })]),
+        reportOf("node-b", [bridgeOf("br1", { uplinks: [] }), bridgeOf("br2", { uplinks: [] })]),
+        reportOf("node-c", [bridgeOf("br1", { uplinks: [{ name: "eth1", carrier: false, mtu: 1500 }] })]),
+        reportOf("node-d", [bridgeOf("br1", { uplinks: [], hasAddress: true })]),
+      ],
+      nads: [nadOf("a", "storage"), nadOf("a", "closed", { bridge: "br2" })],
+    };
+    const found = await networksOf(options);
+    expect(found.get("storage")?.findings).toMatchObject([
+      { code: "uplink-down", severity: "warning", summary: "uplink is down on node-c" },
+      { code: "uplink-missing", severity: "warning", summary: "no uplink on node-b" },
+    ]);
+    expect(cellsOf(found.get("storage"))).toEqual(["a", "b", "c", "d"].map((node) => `node-${node} 0 Works`));
+    expect(codesOf(found.get("closed"))).toEqual([]);
+    await using fixture = await InspectionFixture.start(options);
+    const { findings } = await fixture.inspector.networks.network("a", "storage", ALL);
+    expect(findings.map(({ message }) => message)).toEqual([
+      expect.stringMatching(/^bridge br1: its uplink has no carrier on node-c\..*same node.*ip link show master br1/),
+      expect.stringMatching(/^bridge br1: no port leads out of the node on node-b\..*same node.*Add the uplink/),
+    ]);
+  });
+
   it("do not start with a VLAN on a node whose kernel knows none", async () => {
     const options = {
       nodeMacs: [
