@@ -32,7 +32,7 @@ const NOTICED_IN: Record<Mutation, readonly number[]> = {
   "plug-in judged": [12, 33],
   "opt-out allowed": [3, 7],
   "strictest policy": [7, 50],
-  "listed in caches": [24, 32],
+  "listed in caches": [6, 34],
   "pods without a say": [3, 11],
   "receiver judged": [0, 2],
   "receiver remembered": [29, 32],

@@ -77,14 +77,21 @@ export const STARTING: Objects = {
 };
 
 export function knownNic(name: string, mac: string, network: string): KnownInterface {
-  return { ...(HISTORY.interfaces[0] as KnownInterface), interface: name, mac, network, since: AGO(120) };
+  return {
+    ...(HISTORY.interfaces[0] as KnownInterface),
+    interface: name,
+    mac,
+    network,
+    origin: "automatic",
+    since: AGO(120),
+  };
 }
 
 export const KNOWN: KnownHistory = {
   ...HISTORY,
   pod: POD,
   interfaces: [knownNic("net1", MAC, "multus blue"), knownNic("net2", GREEN_MAC, "multus lab/green")],
-  history: [{ at: AGO(118), what: "bound", mac: MAC, interface: "net1", message: `${MAC} is bound` }],
+  history: [{ at: AGO(118), what: "bound", mac: MAC, interface: "net1", message: `was seen with ${MAC}` }],
 };
 
 export function script(objects: Objects = {}, more: Script = {}): Script {
