@@ -45,7 +45,7 @@ export async function ownerHistory(
   const object = informer.get(`${namespace}/${name}`);
   const held = heldBy(ref, catalog);
   const { items, partial = [] } = await denials.merged({ namespace }, scope);
-  const events = history.of(`${kind}/${namespace}/${name}`);
+  const events = history.of(ref, object);
   const isKnown = object !== undefined || held.length + events.length > 0;
   // Where nobody knows the VM, a VMI of its name is an object of its own.
   const isUnknownVm = !isKnown && kind === "VirtualMachine";
@@ -229,7 +229,17 @@ const MAX_KEPT = 5_000;
 
 interface HistoryEntry extends HistoryEntryView {
   /** `kind/namespace/name`. */
-  readonly owner: string;
+  readonly key: string;
+  readonly owner: ClaimOwner;
+}
+
+/** An admission comes before the creation, by another clock. */
+const ADMISSION_MS = 60_000;
+
+/** Whether the owner was another object of that name. One that came by admission has no UID. */
+function isFormer({ uid, since }: ClaimOwner, { metadata }: KubeObject): boolean {
+  if (uid !== undefined) return uid !== metadata.uid;
+  return Date.parse(since) + ADMISSION_MS < Date.parse(metadata.creationTimestamp ?? "");
 }
 
 /** The last events that claims do not show: when an owner was seen with an address, and which addresses it has given up. */
@@ -249,8 +259,13 @@ export class History {
     this.#isOn = true;
   }
 
-  of(owner: string): HistoryEntryView[] {
-    return this.#entries.filter((entry) => entry.owner === owner).map(({ owner: _, ...view }) => view);
+  of({ kind, namespace, name }: OwnerRef, object: KubeObject | undefined): HistoryEntryView[] {
+    const key = `${kind}/${namespace}/${name}`;
+    const former = ` (the former ${kind} of this name)`;
+    return this.#entries.flatMap(({ key: own, owner, ...view }) => {
+      if (own !== key) return [];
+      return [object && isFormer(owner, object) ? { ...view, message: view.message + former } : view];
+    });
   }
 
   #note({ type, now: { claim, phase }, old }: ClaimChange): void {
@@ -260,13 +275,13 @@ export class History {
     const now = type === "DELETED" ? new Map<string, ClaimOwner>() : namedOwners(claim);
     const at = new Date(this.#clock.now()).toISOString();
     const { mac } = claim.spec;
-    for (const [owner, { interface: name }] of before) {
-      if (now.has(owner)) continue;
-      this.#add({ owner, at, what: "released", mac, interface: name, message: `gave ${mac} back` });
+    for (const [key, owner] of before) {
+      if (now.has(key)) continue;
+      this.#add({ key, owner, at, what: "released", mac, interface: owner.interface, message: `gave ${mac} back` });
     }
-    for (const [owner, { interface: name }] of now) {
-      if (phase !== "Bound" || (old?.phase === "Bound" && before.has(owner))) continue;
-      this.#add({ owner, at, what: "bound", mac, interface: name, message: `was seen with ${mac}` });
+    for (const [key, owner] of now) {
+      if (phase !== "Bound" || (old?.phase === "Bound" && before.has(key))) continue;
+      this.#add({ key, owner, at, what: "bound", mac, interface: owner.interface, message: `was seen with ${mac}` });
     }
   }
 
