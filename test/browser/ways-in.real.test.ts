@@ -204,7 +204,7 @@ describe.skipIf(CHROMIUM === undefined)("the page in a browser, for those who co
     // With the rights of this reader, who sees claims only.
     await show(opened.page, "#/owner/VirtualMachine/default/legacy");
     await opened.page.getByText("02:00:00:00:00:01, explicit, Bound").waitFor();
-    await opened.page.getByText("not visible to you: needs get on network-attachment-definitions").first().waitFor();
+    await opened.page.getByText("does not exist").first().waitFor();
     await opened.page.getByRole("button", { name: "Ask again" }).click();
     await opened.page.getByText("02:00:00:00:00:01, explicit, Bound").waitFor();
     await takePicture(opened.page, "ways");
