@@ -53,7 +53,7 @@ function readArchs(text: string): readonly Arch[] {
 function debianMirror(url: string | undefined): string | undefined {
   if (url === undefined || /^[a-z][a-z+]*:\/+[^\s/]\S*$/.test(url)) return url;
   throw new ImageError(
-    `--debian-mirror ${JSON.stringify(url)} is no mirror: give a URL such as https://deb.debian.org/debian`,
+    `--debian-mirror ${JSON.stringify(url)} is no mirror: give a URL such as https://mirror.example/debian`,
   );
 }
 

@@ -41,7 +41,7 @@ it.each<[args: string[], env: NodeJS.ProcessEnv, sentence: string]>([
     (url): [string[], NodeJS.ProcessEnv, string] => [
       ["--debian-mirror", url],
       {},
-      `--debian-mirror ${JSON.stringify(url)} is no mirror: give a URL such as https://deb.debian.org/debian`,
+      `--debian-mirror ${JSON.stringify(url)} is no mirror: give a URL such as https://mirror.example/debian`,
     ],
   ),
   [["--arch", "amd64", "--arch=arm64"], {}, "--arch is given twice: give it once"],
