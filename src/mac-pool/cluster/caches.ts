@@ -125,7 +125,7 @@ export class Caches {
     const found = [
       ...machines.map((object) => ({ object, listed: machineMacs(object) })),
       ...instances.map((object) => ({ object, listed: instanceMacs(object) })),
-      ...pods.map((object) => ({ object, listed: podMacs(object, this.#findInstance) })),
+      ...pods.map((object) => ({ object, listed: podMacs(object, this.#findInstance, mac) })),
     ];
     return found.flatMap(({ object, listed }) =>
       listed.filter((entry) => entry.mac === mac).map(({ owner }) => this.seenIn(object, owner)),

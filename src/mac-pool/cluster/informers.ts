@@ -41,7 +41,7 @@ export function makeInformers(
 ): Informers {
   const informer = <T extends KubeObject>(resource: Resource<T>, more: Partial<InformerOptions<T>>): Informer<T> =>
     new Informer({ ...parts, resource, ...more });
-  const byMac = (macsOf: (object: KubeObject) => ListedMac[]) => ({
+  const byMac = (macsOf: (object: KubeObject) => readonly ListedMac[]) => ({
     [BY_MAC]: (object: KubeObject) => [...new Set(macsOf(object).map(({ mac }) => formatMac(mac)))],
   });
   const shared = new SharedValues();

@@ -78,7 +78,7 @@ export class ClaimTriggers {
   }
 
   /** Looks at the addresses that an object has gained, lost, or moved; most updates of pods and VMIs change none. */
-  #follow(informer: Informer<KubeObject>, macsOf: (object: KubeObject) => ListedMac[]): () => void {
+  #follow(informer: Informer<KubeObject>, macsOf: (object: KubeObject) => readonly ListedMac[]): () => void {
     const enqueue = (macs: Iterable<Mac>): void => {
       for (const mac of macs) this.#enqueue(claimName(mac));
     };

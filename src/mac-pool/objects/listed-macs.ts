@@ -1,13 +1,12 @@
 import { type Mac, parseMac } from "../../api/mac.ts";
-import { isNamesake } from "../../api/mac-claim.ts";
 import { WAIT_AS_RECEIVER } from "../../api/mac-pool-scope.ts";
 import { LAUNCHER, LAUNCHER_LABEL } from "../../api/names.ts";
 import type { KubeObject, OwnerReference } from "../../kube/client/resource.ts";
 import { listAt, textAt } from "../../kube/json-path.ts";
 import { MAX_INTERFACES } from "../claims/limits.ts";
 import type { ObjectReference, ObservedOwner } from "../claims/owner.ts";
-import { guestInterfaces, INSTANCE_SPEC, VM_TEMPLATE_SPEC } from "./guest-interfaces.ts";
-import { askedMacs, isFinished } from "./pod-networks.ts";
+import { guestInterfaces, INSTANCE_SPEC, INTERFACES, VM_TEMPLATE_SPEC } from "./guest-interfaces.ts";
+import { askedFor, askedMacs, isFinished, keptFor } from "./pod-networks.ts";
 
 /**
  * Which addresses an object has, and for whom. The VMI of a VM and its launcher pods hold addresses for the VM: a changed
@@ -30,15 +29,22 @@ export function attachedMacs(vm: KubeObject): AttachedMac[] {
   return machineMacs(vm).map(({ mac, owner }) => ({ mac, network: owner.network }));
 }
 
-export function machineMacs(vm: KubeObject): ListedMac[] {
+/** From so many interfaces on, what was read of a VM or VMI is kept: others may list the same addresses, which are looked up one by one. */
+const MANY_INTERFACES = 8;
+const hasMany =
+  (specPath: readonly string[]) =>
+  (object: KubeObject): boolean =>
+    listAt(object, ...specPath, ...INTERFACES).length >= MANY_INTERFACES;
+
+export const machineMacs = keptFor(hasMany(VM_TEMPLATE_SPEC), (vm): readonly ListedMac[] => {
   const receiver = textAt(vm, "spec", "runStrategy") === WAIT_AS_RECEIVER;
   const ref = { ...referenceOf("VirtualMachine", vm), receiver };
   return guestInterfaces(vm, VM_TEMPLATE_SPEC).flatMap((nic) =>
     nic.eligible ? listed(nic.mac, ref, nic.name, nic.network, COUNTS) : [],
   );
-}
+});
 
-export function instanceMacs(vmi: KubeObject): ListedMac[] {
+export const instanceMacs = keptFor(hasMany(INSTANCE_SPEC), (vmi): readonly ListedMac[] => {
   const ref = instanceOwner(vmi);
   const nics = guestInterfaces(vmi, INSTANCE_SPEC);
   const fromSpec = nics.flatMap((nic) => (nic.eligible ? listed(nic.mac, ref, nic.name, nic.network, COUNTS) : []));
@@ -50,7 +56,7 @@ export function instanceMacs(vmi: KubeObject): ListedMac[] {
     return listed(textAt(entry, "mac"), ref, name, nic?.network, nic === undefined ? DELAYS_ONLY : COUNTS);
   });
   return [...fromSpec, ...fromStatus.filter(({ mac }) => !known.has(mac))];
-}
+});
 
 /** Finds the VMI that a launcher pod belongs to: same name and UID, or undefined when that one is gone. */
 export type FindInstance = (owner: {
@@ -61,13 +67,15 @@ export type FindInstance = (owner: {
 
 /**
  * What a pod asks multus for, unless it has ended. Whatever is written past the webhook, it owns no more than an object may
- * have; as many again are the pool's last choice, and the rest is not read.
+ * have; as many again are the pool's last choice, and the rest is not read. `only`: of this address.
  */
-export function podMacs(pod: KubeObject, findInstance: FindInstance = () => undefined): ListedMac[] {
+export function podMacs(pod: KubeObject, findInstance: FindInstance = () => undefined, only?: Mac): ListedMac[] {
   if (isFinished(pod)) return [];
+  const asked = only === undefined ? askedMacs(pod) : askedFor(pod, only);
+  if (asked.length === 0) return [];
   const refs = isLauncher(pod) ? launcherOwners(pod, findInstance) : [referenceOf("Pod", pod)];
   const weightOf = (index: number): Weight => (index < MAX_INTERFACES ? COUNTS : ONLY_LISTS);
-  return askedMacs(pod).flatMap(({ mac, interface: name, network }, index) => {
+  return asked.flatMap(({ mac, index, interface: name, network }) => {
     const weight = isLauncher(pod) ? LAUNCHER_SAYS : weightOf(index);
     return refs.map((ref) => ({ mac, owner: { ...ref, interface: name, network, ...weight } }));
   });
@@ -108,23 +116,26 @@ export function instanceOwner(vmi: KubeObject): ObjectReference {
 
 /** One owner per name; of several, the one that says most. */
 export function distinctOwnersSeen(observedOwners: readonly ObservedOwner[]): ObservedOwner[] {
-  return distinct(observedOwners, isNamesake);
+  return distinct(observedOwners, () => "");
 }
 
 /** The same for each network that the object has the address on. */
 export function distinctPlaces(observedOwners: readonly ObservedOwner[]): ObservedOwner[] {
-  return distinct(observedOwners, (one, other) => isNamesake(one, other) && one.network === other.network);
+  return distinct(observedOwners, ({ network = "" }) => network);
 }
 
+/** An owner without a name is like itself only. */
 function distinct(
   observedOwners: readonly ObservedOwner[],
-  isSame: (one: ObservedOwner, other: ObservedOwner) => boolean,
+  placeOf: (owner: ObservedOwner) => string,
 ): ObservedOwner[] {
-  const found: ObservedOwner[] = [];
+  const found = new Map<unknown, ObservedOwner>();
   for (const observed of [...observedOwners].sort((a, b) => vagueness(a) - vagueness(b))) {
-    if (!found.some((known) => isSame(known, observed))) found.push(observed);
+    const { kind, namespace, name } = observed;
+    const key = name === undefined ? observed : `${kind}/${namespace}/${name} ${placeOf(observed)}`;
+    if (!found.has(key)) found.set(key, observed);
   }
-  return found;
+  return [...found.values()];
 }
 
 const vagueness = ({ uid, countsAsOwner, receiver }: ObservedOwner): number =>

@@ -13,7 +13,7 @@ import { MAX_INTERFACES } from "../claims/limits.ts";
 export const MAX_POD_MACS = 2 * MAX_INTERFACES;
 
 /** From this length on, what was read of a text is kept as long as its object. */
-const LONG_CHARS = 4_096;
+const LONG_CHARS = 512;
 
 /** The attachments that a pod asks multus for. */
 export function podNetworks(pod: unknown): NetworkSelection {
@@ -25,30 +25,43 @@ const networksText = (pod: unknown): string => textAt(pod, "metadata", "annotati
 /** An address that a pod asks for, and the network as claims have it. */
 export interface AskedMac {
   readonly mac: Mac;
+  /** How many of the pod's addresses come before. */
+  readonly index: number;
   readonly interface: string;
   readonly network: string;
 }
 
-/** The first of the addresses that a pod asks multus for. */
-export const askedMacs = readOnce(networksText, (pod): readonly AskedMac[] => {
+const asked = readOnce(networksText, (pod) => {
   const networks = podNetworks(pod);
   const elements = "elements" in networks ? networks.elements : [];
-  const asked = elements.flatMap((element) =>
+  const all = elements.flatMap((element) =>
     [element.mac, ...element.otherMacs].flatMap((text) => {
       const mac = text === "" ? undefined : parseMac(text);
       return mac === undefined ? [] : [{ mac, interface: element.interface, network: networkOf(element) }];
     }),
   );
-  return asked.slice(0, MAX_POD_MACS);
+  const first: readonly AskedMac[] = all.slice(0, MAX_POD_MACS).map((each, index) => ({ ...each, index }));
+  return { first, byMac: Map.groupBy(first, ({ mac }) => mac) };
 });
 
-/** Each address of a pod is looked up by itself, and a text of it can be 256 kB long: reading that takes milliseconds. */
+/** The first of the addresses that a pod asks multus for. */
+export const askedMacs = (pod: object): readonly AskedMac[] => asked(pod).first;
+
+/** Those of them that are this address. Many pods may list it, each among many others. */
+export const askedFor = (pod: object, mac: Mac): readonly AskedMac[] => asked(pod).byMac.get(mac) ?? [];
+
+/** Each address of an object is looked up by itself, and an annotation can be 256 kB long: reading that takes milliseconds. */
 export function readOnce<T>(textOf: (pod: unknown) => string, read: (pod: object) => T): (pod: object) => T {
-  const known = new WeakMap<object, T>();
-  return (pod) => {
-    if (textOf(pod).length < LONG_CHARS) return read(pod);
-    const value = known.get(pod) ?? read(pod);
-    known.set(pod, value);
+  return keptFor((pod) => textOf(pod).length >= LONG_CHARS, read);
+}
+
+/** What was read of a long object is kept as long as the object. Nobody changes an object that is in a cache. */
+export function keptFor<O extends object, T>(isLong: (object: O) => boolean, read: (object: O) => T): (object: O) => T {
+  const known = new WeakMap<O, T>();
+  return (object) => {
+    if (!isLong(object)) return read(object);
+    const value = known.get(object) ?? read(object);
+    known.set(object, value);
     return value;
   };
 }
