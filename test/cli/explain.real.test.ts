@@ -101,7 +101,7 @@ describe("kubectl macpool explain on a real API server", () => {
       ["network", "ok", "lab/blue: bridge br1, VLAN 100"],
       ["bridge", "ok", "the only node has br1: node-a"],
       ["scheduled", "unknown", "KubeVirt has not made its pod yet"],
-      ["alone", "ok", `no other running object and no node has ${mac}`],
+      ["alone", "ok", `no claim gives ${mac} to another object, and no node has it`],
     ]);
   });
 

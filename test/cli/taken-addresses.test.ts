@@ -145,3 +145,31 @@ it("of a VM are not called taken by its VMI where the user may not see the VM", 
     `unknown accepted ${MAC}, which the pool gave to VirtualMachine lab/web. Whether this belongs to it is not visible to you`,
   );
 });
+
+it.each<[string, object, string]>([
+  [
+    "one claim that the pool observed",
+    { origin: "observed" },
+    "the pool did not give out, but found on VirtualMachine default/web",
+  ],
+  [
+    "owners who came to it in several ways",
+    { owners: [WEB, { ...WEB, name: "db", origin: "observed" }] },
+    "is held by VirtualMachine default/web and VirtualMachine default/db",
+  ],
+  [
+    "owners out of sight",
+    { elsewhere: 1 },
+    "is held by VirtualMachine default/web and 1 object in namespaces that you may not see",
+  ],
+])("is said truly to be taken: %s", async (_, claim, text) => {
+  const script: Script = {
+    rest: (path, query) => {
+      const isClaim = path === `claims/${MAC.replaceAll(":", "-")}`;
+      return isClaim ? { body: { ...CLAIM_VIEW, ...claim, inRange: true, range: "all" } } : rest(path, query);
+    },
+    other: (path) => (path === "/api/v1/namespaces/lab/pods/thief" ? { body: pod } : status(403, "no", "Forbidden")),
+  };
+  const { stdout } = await harness.say(script, "explain", "pod/lab/thief");
+  expect(stdout.replace(/\s+/g, " ")).toContain(`wrong accepted it takes ${MAC}, which ${text}`);
+});

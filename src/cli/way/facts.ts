@@ -61,6 +61,8 @@ export interface WayFacts {
   readonly nodes: Read<readonly NodeWithBridges[]>;
   readonly reports: Read<readonly NodeMACs[]>;
   readonly collisions: Read<readonly CollisionView[]>;
+  /** How many collisions that list leaves out. */
+  readonly moreCollisions?: number;
   /** Whether a party of a collision is known to run. */
   readonly knowsRunning: boolean;
 }
@@ -76,6 +78,6 @@ export interface WayInterface {
   readonly network: Read<Network>;
   /** What the pool's service tells of the network, where the user may not see all objects that say it. */
   readonly told?: NetworkView | undefined;
-  /** The objects to which the pool gave the address in place of this one, in words. */
-  readonly holders?: string | undefined;
+  /** How others have the address in place of this one: `which the pool gave to VirtualMachine lab/web`. */
+  readonly taken?: string | undefined;
 }

@@ -101,7 +101,7 @@ function kernelOf(facts: WayFacts, nic: WayInterface, node: KnownNode, bridged: 
 
 const untold = (text: string) => ({ kernel: unknown("kernel", text), leaving: unknown("frames", text) });
 
-function accepted(facts: WayFacts, { name, mac, holders, ...nic }: WayInterface): Step {
+function accepted(facts: WayFacts, { name, mac, taken, ...nic }: WayInterface): Step {
   const { history, owner, pod } = facts;
   if ("unknown" in history) return unknown("accepted", `${mac ?? "no address"}; claims are ${history.unknown}`);
   const refusal = refusalOf(history.value, name);
@@ -112,22 +112,22 @@ function accepted(facts: WayFacts, { name, mac, holders, ...nic }: WayInterface)
       const remedy = `kubectl macpool ${more} shows more`;
       return wrong("accepted", `refused: ${quoted(message)}`, remedy);
     }
-    const taken = attachedMac("value" in pod ? pod.value : undefined, nic);
-    if (taken !== undefined && holders !== undefined) {
-      const text = `no address from a pool; its network-status says ${taken}, which the pool gave to ${holders}`;
-      return unknown("accepted", text, `kubectl macpool find ${taken} shows more`);
+    const said = attachedMac("value" in pod ? pod.value : undefined, nic);
+    if (said !== undefined && taken !== undefined) {
+      const text = `no address from a pool; its network-status says ${said}, ${taken}`;
+      return unknown("accepted", text, `kubectl macpool find ${said} shows more`);
     }
     return unknown("accepted", "no address from a pool", askNamespaces(owner.namespace));
   }
   const later = refusal === undefined ? "" : "; its last change or start was refused";
   const held = heldInterface(history.value, name, mac);
-  if (held?.claim === undefined && holders !== undefined) {
+  if (held?.claim === undefined && taken !== undefined) {
     if (history.value?.holder === null) {
-      const text = `${mac}, which the pool gave to ${holders}. Whether this belongs to it is not visible to you`;
+      const text = `${mac}, ${taken}. Whether this belongs to it is not visible to you`;
       return unknown("accepted", `${text}: needs get on virtualmachines and virtualmachineinstances${later}`);
     }
     const remedy = "Leave the address out to get a free one, or take it from its owner first.";
-    return wrong("accepted", `it takes ${mac}, which the pool gave to ${holders}${later}`, remedy);
+    return wrong("accepted", `it takes ${mac}, ${taken}${later}`, remedy);
   }
   if (held?.claim === undefined) {
     return unknown("accepted", `${mac}, for which no pool has a claim${later}`, askNamespaces(owner.namespace));
@@ -216,16 +216,18 @@ function seatOfOwner({ owner, instance, pod }: WayFacts): Seat | undefined {
 }
 
 function aloneInCluster(facts: WayFacts, mac: string, name: string): Step {
-  const { owner, collisions, history, knowsRunning } = facts;
+  const { owner, collisions, moreCollisions = 0, history, knowsRunning } = facts;
   const hosts = hostsWith(facts, mac, name);
   if ("value" in hosts && hosts.value !== undefined) {
     return wrong("alone", `${mac} is also the address of ${hosts.value}`, HOST_CONFLICT_ADVICE);
   }
   if ("unknown" in collisions) return unknown("alone", `whether others have ${mac} is ${collisions.unknown}`);
   const known = "value" in history ? history.value : undefined;
-  const used = heldInterface(known, name, mac)?.usedNow;
+  const held = heldInterface(known, name, mac);
+  const used = held?.usedNow;
   const collision = collisions.value?.find((one) => one.mac === mac) ?? (used && { ...used, advice: FREE_FIRST });
-  const others = (collision?.parties ?? []).filter((one) => !isSelf(one, owner));
+  const selves = [owner, ...(held?.holder ? [{ ...held.holder, namespace: owner.namespace }] : [])];
+  const others = (collision?.parties ?? []).filter((one) => !selves.some((self) => isSelf(one, self)));
   const elsewhere = collision?.elsewhere ?? 0;
   if (collision !== undefined && others.length + elsewhere > 0) {
     const hidden = elsewhere === 0 ? [] : [`${elsewhere} in namespaces that you may not see`];
@@ -238,7 +240,16 @@ function aloneInCluster(facts: WayFacts, mac: string, name: string): Step {
     }
     return unknown("alone", `${mac} is also allocated to ${who}; whether that runs is not known without the service`);
   }
+  if (collision === undefined && moreCollisions > 0) {
+    const told = `the pool's list of collisions leaves out ${moreCollisions}`;
+    return unknown(
+      "alone",
+      `whether others have ${mac} is not known: ${told}`,
+      `kubectl macpool find ${mac} shows more`,
+    );
+  }
   if ("unknown" in hosts) return unknown("alone", `whether a node has ${mac} is ${hosts.unknown}`);
+  if (!knowsRunning) return ok("alone", `no claim gives ${mac} to another object, and no node has it`);
   const refusal = refusalOf(known, name);
   const wasRefused = refusal?.code === "MACPOOL_RUNNING" && refusal.mac === mac;
   const then = wasRefused ? " now; one had it when the start was refused" : "";

@@ -3,7 +3,7 @@ import { parseMac } from "../../api/mac.ts";
 import { isNamesake } from "../../api/mac-claim.ts";
 import type { Way } from "../../api/way.ts";
 import { isForbidden } from "../../kube/client/api-error.ts";
-import type { CollisionView } from "../../mac-pool/inspection/rest/views.ts";
+import type { CollisionView, ListView } from "../../mac-pool/inspection/rest/views.ts";
 import type { KnownHistory, OwnerRef } from "../backends/pool-backend.ts";
 import { isUnknownToPool } from "../backends/rest-refusal.ts";
 import { describeOwner, hiddenText } from "../claim-text.ts";
@@ -56,7 +56,7 @@ export class Ways {
       this.#reader.nodes(),
       this.#reader.reports(),
       this.#reader.sandboxErrors(objects.pod),
-      this.#collisions(owner.namespace),
+      readOfPool(this.#input.ask((backend) => backend.collisions(owner.namespace))),
       this.#withNetworks(asked),
     ]);
     const seesNodes = "value" in nodes && "value" in reports;
@@ -64,10 +64,13 @@ export class Ways {
       read.map(async (nic) => ({
         ...nic,
         ...(seesNodes && "value" in nic.network ? {} : await this.#told(nic)),
-        holders: await this.#holdersOf(macInDispute(nic, objects, history), owner),
+        taken: await this.#takenBy(macInDispute(nic, objects, history), owner),
       })),
     );
-    const facts: WayFacts = { owner, history, ...objects, nodes, reports, sandboxErrors, collisions, knowsRunning };
+    const facts: WayFacts = {
+      ...{ owner, history, ...objects, nodes, reports, sandboxErrors, knowsRunning },
+      ...collisionsIn(collisions),
+    };
     return nics.map((nic) => ({ interface: quoted(nic.name), steps: wayOf(facts, nic) }));
   }
 
@@ -96,8 +99,8 @@ export class Ways {
     }
   }
 
-  /** Other objects than this one to which the pool gave the address, in words. */
-  async #holdersOf(text: string | undefined, owner: OwnerRef): Promise<string | undefined> {
+  /** Other objects than this one that have the address, and how they came to it, in words. */
+  async #takenBy(text: string | undefined, owner: OwnerRef): Promise<string | undefined> {
     const mac = parseMac(text ?? "");
     if (mac === undefined) return undefined;
     const { namespace } = owner;
@@ -106,19 +109,32 @@ export class Ways {
         const claim = await backend.claim(mac, namespace);
         if (claim !== undefined) return claim;
         const { holders: owners, elsewhere } = await backend.unclaimed(mac, namespace);
-        return { owners, elsewhere };
+        return { owners, elsewhere, origin: undefined };
       }),
     );
     if ("unknown" in read || read.value === undefined) return undefined;
-    const others = read.value.owners.filter((one) => !isNamesake(one, owner)).map(describeOwner);
-    return [...others, ...hiddenText(read.value.elsewhere)].join(" and ") || undefined;
-  }
-
-  async #collisions(namespace: string): Promise<Read<readonly CollisionView[]>> {
-    const read = await readOfPool(this.#input.ask((backend) => backend.collisions(namespace)));
-    return "unknown" in read ? read : { value: read.value?.items };
+    const { owners, elsewhere, origin } = read.value;
+    const others = owners.filter((one) => !isNamesake(one, owner));
+    if (others.length + elsewhere === 0) return undefined;
+    const origins = new Set(elsewhere > 0 ? [] : others.map((one) => one.origin ?? origin));
+    const [one] = origins.size === 1 ? origins : [];
+    return `which ${HAVING[one ?? "unknown"]} ${[...others.map(describeOwner), ...hiddenText(elsewhere)].join(" and ")}`;
   }
 }
+
+function collisionsIn(read: Read<ListView<CollisionView>>): Pick<WayFacts, "collisions" | "moreCollisions"> {
+  if ("unknown" in read) return { collisions: read };
+  const { items = [], total = 0 } = read.value ?? {};
+  return { collisions: { value: items }, moreCollisions: total - items.length };
+}
+
+/** By the origin of a claim; `unknown` where there is none, or several. */
+const HAVING = {
+  automatic: "the pool gave to",
+  explicit: "the pool gave to",
+  observed: "the pool did not give out, but found on",
+  unknown: "is held by",
+} as const;
 
 /** An address that the interface has, and for which the pool tells no claim of the object. */
 function macInDispute(nic: WayInterface, { pod }: RunningObjects, history: Read<KnownHistory>): string | undefined {

@@ -43,6 +43,33 @@ describe("the step alone", () => {
     expect(stop({ collisions: { value } })?.text).toBe(`${MAC} is also in use by 2 in namespaces that you may not see`);
   });
 
+  it("does not count the VM of a launcher", () => {
+    const nic = { ...HISTORY.interfaces[0], holder: { kind: "VirtualMachine", name: "web" } } as never;
+    const owner = { kind: "Pod", namespace: "lab", name: "launcher" } as const;
+    const history = { value: { ...HISTORY, ...owner, interfaces: [nic] } };
+    const instance = party("web", "VirtualMachineInstance");
+    const ofLauncher = { owner, history, instance: undefined, machine: undefined };
+    expect(stop({ ...ofLauncher, collisions: collisions(instance, party("db")) })?.text).toBe(
+      `${MAC} is also in use by VirtualMachine lab/db`,
+    );
+    expect(step("alone", { ...ofLauncher, collisions: collisions(instance) })?.state).toBe("ok");
+  });
+
+  it("is not sure where the pool lists a part of the collisions", () => {
+    expect(step("alone", { moreCollisions: 3 })).toMatchObject({
+      state: "unknown",
+      text: `whether others have ${MAC} is not known: the pool's list of collisions leaves out 3`,
+    });
+    expect(stop({ moreCollisions: 3, collisions: collisions(party("db")) })?.step).toBe("alone");
+  });
+
+  it("says of one that it knows by claims alone no more than these tell", () => {
+    expect(step("alone", { knowsRunning: false })).toMatchObject({
+      state: "ok",
+      text: `no claim gives ${MAC} to another object, and no node has it`,
+    });
+  });
+
   it("does not take a claim of others for a running object without the service", () => {
     const facts = { collisions: collisions(party("db")), knowsRunning: false };
     expect(step("alone", facts)).toMatchObject({ state: "unknown", text: expect.stringContaining("lab/db") });

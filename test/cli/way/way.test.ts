@@ -159,12 +159,12 @@ describe("the way from a request to a frame", () => {
 
   it("says of an address that the pool gave to others that it is taken, and who has it", () => {
     const without = { history: { value: { ...HISTORY, interfaces: [] } } };
-    const holders = "VirtualMachine default/web";
-    expect(stop({ ...without, nic: { holders } })?.text).toBe(`it takes ${MAC}, which the pool gave to ${holders}`);
-    const attached = walk({ ...without, nic: { mac: undefined, holders } });
+    const taken = "which the pool gave to VirtualMachine default/web";
+    expect(stop({ ...without, nic: { taken } })?.text).toBe(`it takes ${MAC}, ${taken}`);
+    const attached = walk({ ...without, nic: { mac: undefined, taken } });
     expect(attached[0]).toMatchObject({
       state: "unknown",
-      text: `no address from a pool; its network-status says ${MAC}, which the pool gave to ${holders}`,
+      text: `no address from a pool; its network-status says ${MAC}, ${taken}`,
     });
     expect(attached.find((one) => one.step === "alone")?.text).toContain(MAC);
   });
