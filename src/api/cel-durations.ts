@@ -1,10 +1,17 @@
 /** CEL rules for durations as Go programs write them, with the texts of Go's time.ParseDuration. */
 
 import type { CelRule } from "./cel.ts";
+import {
+  BOUNDED_DURATION_PATTERN,
+  GO_DURATION_PATTERN,
+  LONGEST_INTERVAL,
+  NUMBER_PATTERN as NUMBER,
+  SHORTEST_INTERVAL,
+  UNIT_PATTERN as UNIT,
+} from "./go-duration.ts";
 
-const NUMBER = "([0-9]+([.][0-9]*)?|[.][0-9]+)";
-const UNIT = "(ns|us|\u00b5s|\u03bcs|ms|s|m|h)";
-const GO_DURATION_PATTERN = `^[-+]?(0|(${NUMBER}${UNIT})+)$`;
+export const TOO_SHORT_TEXT = `has to be at least ${SHORTEST_INTERVAL}`;
+export const TOO_LONG_TEXT = `write at most ${LONGEST_INTERVAL}`;
 /** A number is followed by nothing, or by a second point. */
 const UNITLESS_PATTERN = `^[-+]?(${NUMBER}${UNIT})*([0-9]+$|[0-9]+[.][0-9]*([.]|$)|[.][0-9]+([.]|$))`;
 /** Ends with the first unit that is none. */
@@ -12,7 +19,11 @@ const WRONG_UNIT_PATTERN = `^[-+]?(${NUMBER}${UNIT})*${NUMBER}[^.0-9]+`;
 
 const isDuration = (value: string): string => `${value}.matches('${GO_DURATION_PATTERN}')`;
 
-/** All fields or none, each a positive duration, and every `[smaller, larger]` pair in order (equality allowed). */
+/** Whether CEL can read it: on a longer one, duration() fails with a text of its own. */
+const isReadable = (value: string): string =>
+  `(${isDuration(value)} && ${value}.matches('${BOUNDED_DURATION_PATTERN}'))`;
+
+/** All fields or none, each a duration within the bounds, and every `[smaller, larger]` pair in order (equality allowed). */
 export function durationRules(
   fields: readonly string[],
   pairs: readonly (readonly [string, string])[],
@@ -26,22 +37,35 @@ export function durationRules(
     message: `${prefix}: error parsing ${field}: time: invalid duration`,
     fieldPath: `.${field}`,
   }));
+  const notTooLong = fields.map((field) => ({
+    rule: `!has(self.${field}) || !${isDuration(`self.${field}`)} || ${isReadable(`self.${field}`)}`,
+    messageExpression: `'${prefix}: error parsing ${field}: time: invalid duration "' + self.${field} + '": ${TOO_LONG_TEXT}'`,
+    message: `${prefix}: error parsing ${field}: ${TOO_LONG_TEXT}`,
+    fieldPath: `.${field}`,
+  }));
   const positive = fields.map((field) => ({
-    rule: `!has(self.${field}) || !${isDuration(`self.${field}`)} || duration(self.${field}) > duration('0s')`,
+    rule: `!has(self.${field}) || !${isReadable(`self.${field}`)} || duration(self.${field}) > duration('0s')`,
     message: `${prefix}: ${field} duration has to be > 0`,
+    fieldPath: `.${field}`,
+  }));
+  const notTooShort = fields.map((field) => ({
+    rule:
+      `!has(self.${field}) || !${isReadable(`self.${field}`)} || duration(self.${field}) <= duration('0s') || ` +
+      `duration(self.${field}) >= duration('${SHORTEST_INTERVAL}')`,
+    message: `${prefix}: ${field} ${TOO_SHORT_TEXT}`,
     fieldPath: `.${field}`,
   }));
   const order = pairs.map(([smaller, larger]) => {
     const [low, high] = [`self.${smaller}`, `self.${larger}`];
     return {
       rule:
-        `!has(${low}) || !has(${high}) || !${isDuration(low)} || !${isDuration(high)} || ` +
+        `!has(${low}) || !has(${high}) || !${isReadable(low)} || !${isReadable(high)} || ` +
         `duration(${low}) <= duration(${high})`,
       messageExpression: `'${prefix}: ${smaller}(' + ${low} + ') has to be <= ${larger}(' + ${high} + ')'`,
       message: `${prefix}: ${smaller} has to be <= ${larger}`,
     };
   });
-  return [...missing, ...syntax, ...positive, ...order];
+  return [...missing, ...syntax, ...notTooLong, ...positive, ...notTooShort, ...order];
 }
 
 /** What precedes `duration "..."` in Go's text. */

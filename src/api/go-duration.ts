@@ -21,6 +21,32 @@ const UNIT_MS: ReadonlyMap<string, number> = new Map([
 /** Go keeps durations in 63 bits of nanoseconds. */
 const MAX_DURATION_MS = 2 ** 63 / 1e6;
 
+/**
+ * Bounds of each duration of selfSignConfiguration, for admission, the operator and the processes that rotate. A certificate
+ * has to outlive the seconds in which replicas and API servers learn of the next one.
+ */
+export const SHORTEST_INTERVAL_MS = 10_000;
+export const SHORTEST_INTERVAL = formatGoDuration(SHORTEST_INTERVAL_MS);
+export const LONGEST_INTERVAL = "999999h";
+
+export const NUMBER_PATTERN = "([0-9]+([.][0-9]*)?|[.][0-9]+)";
+export const UNIT_PATTERN = "(ns|us|\u00b5s|\u03bcs|ms|s|m|h)";
+export const GO_DURATION_PATTERN = `^[-+]?(0|(${NUMBER_PATTERN}${UNIT_PATTERN})+)$`;
+
+const short = (digits: number): string => `(0*[0-9]{1,${digits}}([.][0-9]*)?|[.][0-9]+)`;
+/**
+ * Durations that Go and CEL can hold, in 64 characters: each unit once, the largest first, as Go writes them, or numbers of five
+ * digits. Needs GO_DURATION_PATTERN too.
+ */
+export const BOUNDED_DURATION_PATTERN =
+  `^[-+]?((${short(6)}h)?(${short(7)}m)?(${short(9)}s)?(${short(12)}ms)?(${short(15)}(us|\u00b5s|\u03bcs))?(${short(18)}ns)?|` +
+  `0|(${short(5)}${UNIT_PATTERN})+)$`;
+
+/** Of a duration in Go's syntax that is longer than LONGEST_INTERVAL, or that only a larger unit makes readable. */
+export function isTooLong(text: string): boolean {
+  return new RegExp(GO_DURATION_PATTERN).test(text) && !new RegExp(BOUNDED_DURATION_PATTERN).test(text);
+}
+
 /** The reason is worded as Go's time.ParseDuration words it. */
 export function parseGoDuration(text: string): DurationResult {
   const quoted = JSON.stringify(text);

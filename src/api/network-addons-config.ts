@@ -6,6 +6,7 @@
 import * as z from "zod";
 import { celRules, macRangeRules } from "./cel.ts";
 import { durationRules } from "./cel-durations.ts";
+import { LONGEST_INTERVAL, SHORTEST_INTERVAL } from "./go-duration.ts";
 import { IP_ADDRESS_PATTERN } from "./ip-address.ts";
 import { LABEL_PATTERN, MAX_LABEL, SUBDOMAIN_PATTERN } from "./legal-names.ts";
 import { linuxBridgeSchema } from "./linux-bridge-config.ts";
@@ -190,7 +191,8 @@ export const networkAddonsConfigSpecSchema = z
       }),
     selfSignConfiguration: selfSignConfiguration.exactOptional().meta({
       description:
-        "Lifetimes of the webhooks' own certificates: all four or none. Once set, they stay until you name others.",
+        "Lifetimes of the webhooks' own certificates: all four or none, each of them " +
+        `from ${SHORTEST_INTERVAL} to ${LONGEST_INTERVAL}. Once set, they stay until you name others.`,
       ...celRules(...durationRules(SELF_SIGN_FIELDS, SELF_SIGN_ORDER, SELF_SIGN_PREFIX)),
     }),
     placementConfiguration: placementConfigurationSchema.exactOptional(),

@@ -1,6 +1,6 @@
 /** What the environment of the process cert-manager says. */
 
-import { parseGoDuration } from "../api/go-duration.ts";
+import { parseGoDuration, SHORTEST_INTERVAL, SHORTEST_INTERVAL_MS } from "../api/go-duration.ts";
 import type { Intervals } from "./plan.ts";
 
 /** Environment variables of the rotation intervals, as Go durations. All are optional. */
@@ -19,7 +19,7 @@ export function readIntervals(env: Readonly<Partial<Record<IntervalName, string 
     const text = env[name] || INTERVAL_DEFAULTS[name];
     const parsed = parseGoDuration(text);
     if (!parsed.ok) throw new Error(`${name}: ${parsed.reason}`);
-    if (parsed.durationMs < 1000) throw new Error(`${name}: ${text} is less than a second`);
+    if (parsed.durationMs < SHORTEST_INTERVAL_MS) throw new Error(`${name}: ${text} is less than ${SHORTEST_INTERVAL}`);
     return parsed.durationMs;
   };
   return {

@@ -19,8 +19,9 @@ describe("the rotation intervals", () => {
 
   it.each([
     [{ CA_OVERLAP_INTERVAL: "soon" }, "CA_OVERLAP_INTERVAL: time: invalid duration"],
-    [{ CERT_OVERLAP_INTERVAL: "0" }, "CERT_OVERLAP_INTERVAL: 0 is less than a second"],
-    [{ CERT_ROTATE_INTERVAL: "-2h" }, "CERT_ROTATE_INTERVAL: -2h is less than a second"],
+    [{ CERT_OVERLAP_INTERVAL: "0" }, "CERT_OVERLAP_INTERVAL: 0 is less than 10s"],
+    [{ CA_ROTATE_INTERVAL: "9999ms" }, "CA_ROTATE_INTERVAL: 9999ms is less than 10s"],
+    [{ CERT_ROTATE_INTERVAL: "-2h" }, "CERT_ROTATE_INTERVAL: -2h is less than 10s"],
   ])("refuse %j and name the variable", (env, reason) => {
     expect(() => readIntervals(env)).toThrow(reason);
   });

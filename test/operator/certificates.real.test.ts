@@ -27,7 +27,12 @@ const SERVING = LINUX_BRIDGE_WEBHOOK;
 const CA = `${LINUX_BRIDGE_WEBHOOK}-ca`;
 const HOOKS = [RESOURCES.mutatingWebhookConfigurations, RESOURCES.validatingWebhookConfigurations] as const;
 const METRIC = /^cert_manager_certificate_not_after_seconds\{secret="([^"]+)"\} \d+/gm;
-const SHORT = { caRotateInterval: "6s", caOverlapInterval: "6s", certRotateInterval: "6s", certOverlapInterval: "6s" };
+const SHORT = {
+  caRotateInterval: "10s",
+  caOverlapInterval: "10s",
+  certRotateInterval: "10s",
+  certOverlapInterval: "10s",
+};
 const USUAL = {
   caRotateInterval: "48h",
   caOverlapInterval: "24h",

@@ -14,6 +14,7 @@ import {
 } from "../../api/network-addons-config.ts";
 import type { Placement } from "../../api/placement.ts";
 import { DEFAULT_WORKLOAD_SELECTOR } from "../watch/node-layout.ts";
+import { selfSignErrors } from "./validation.ts";
 
 export interface PoolRange {
   readonly rangeStart: string;
@@ -82,7 +83,10 @@ export function effectiveSpec(spec: NetworkAddonsConfigSpec, previous: Previous,
       : { multusDynamicNetworks: dynamicNetworks(multusDynamicNetworks, previous) }),
     ...(macvtap === undefined ? {} : { macvtap: devicePlugin(macvtap, previous) }),
     imagePullPolicy: pullPolicy(imagePullPolicy) ?? pullPolicy(previous.spec?.imagePullPolicy) ?? "IfNotPresent",
-    selfSignConfiguration: { ...DEFAULT_SELF_SIGN, ...(selfSignConfiguration ?? previous.spec?.selfSignConfiguration) },
+    selfSignConfiguration: {
+      ...DEFAULT_SELF_SIGN,
+      ...(selfSignConfiguration ?? usableLifetimes(previous.spec?.selfSignConfiguration)),
+    },
     placementConfiguration: {
       infra: placementConfiguration?.infra ?? DEFAULT_INFRA,
       workloads: placementConfiguration?.workloads ?? DEFAULT_WORKLOADS,
@@ -119,6 +123,11 @@ function dynamicNetworks(asked: DynamicNetworks, previous: Previous): DynamicNet
 function devicePlugin(asked: Macvtap, previous: Previous): Macvtap {
   const before = previous.spec?.macvtap?.devicePluginConfig;
   return { devicePluginConfig: asked.devicePluginConfig || before || DEFAULT_DEVICE_PLUGIN_CONFIG };
+}
+
+/** A predecessor may have applied what no process of ours would start with. */
+function usableLifetimes(before: NetworkAddonsConfigSpec["selfSignConfiguration"]): typeof before {
+  return selfSignErrors(before).length === 0 ? before : undefined;
 }
 
 /** As they are written: other software compares them with the spec. */

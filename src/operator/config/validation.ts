@@ -4,7 +4,8 @@
  */
 
 import { MARKER_PATTERN, MARKER_PATTERN_TEXT } from "../../api/bridge-pattern.ts";
-import { formatGoDuration, parseGoDuration } from "../../api/go-duration.ts";
+import { TOO_LONG_TEXT, TOO_SHORT_TEXT } from "../../api/cel-durations.ts";
+import { formatGoDuration, isTooLong, parseGoDuration, SHORTEST_INTERVAL_MS } from "../../api/go-duration.ts";
 import { isNamespaceName } from "../../api/legal-names.ts";
 import {
   CNI_BIN_DIR_PATTERN,
@@ -114,8 +115,8 @@ function pullPolicyErrors(policy: string | undefined): string[] {
   return [`requested imagePullPolicy '${policy}' is not valid`];
 }
 
-/** In stages: missing values, unreadable values, values that are not positive, wrong order. */
-function selfSignErrors(configuration: NetworkAddonsConfigSpec["selfSignConfiguration"]): string[] {
+/** In stages: missing values, unreadable values, values that are not positive or too short, wrong order. */
+export function selfSignErrors(configuration: NetworkAddonsConfigSpec["selfSignConfiguration"]): string[] {
   if (configuration === undefined) return [];
   const refuse = (errors: string[]): string[] => errors.map((error) => `${SELF_SIGN_PREFIX}: ${error}`);
 
@@ -125,15 +126,25 @@ function selfSignErrors(configuration: NetworkAddonsConfigSpec["selfSignConfigur
   const durations = new Map<string, number>();
   const unreadable: string[] = [];
   for (const field of SELF_SIGN_FIELDS) {
-    const parsed = parseGoDuration(configuration[field] ?? "");
-    if (parsed.ok) durations.set(field, parsed.durationMs);
+    const text = configuration[field] ?? "";
+    const parsed = parseGoDuration(text);
+    if (isTooLong(text)) unreadable.push(`error parsing ${field}: time: invalid duration "${text}": ${TOO_LONG_TEXT}`);
+    else if (parsed.ok) durations.set(field, parsed.durationMs);
     else unreadable.push(`error parsing ${field}: ${parsed.reason}`);
   }
   if (unreadable.length > 0) return refuse(unreadable);
 
   const durationOf = (field: string): number => durations.get(field) ?? 0;
   const notPositive = SELF_SIGN_FIELDS.filter((field) => durationOf(field) <= 0);
-  if (notPositive.length > 0) return refuse(notPositive.map((field) => `${field} duration has to be > 0`));
+  const tooShort = SELF_SIGN_FIELDS.filter(
+    (field) => durationOf(field) > 0 && durationOf(field) < SHORTEST_INTERVAL_MS,
+  );
+  if (notPositive.length > 0 || tooShort.length > 0) {
+    return refuse([
+      ...notPositive.map((field) => `${field} duration has to be > 0`),
+      ...tooShort.map((field) => `${field} ${TOO_SHORT_TEXT}`),
+    ]);
+  }
 
   const describe = (field: string): string => `${field}(${formatGoDuration(durationOf(field))})`;
   return refuse(

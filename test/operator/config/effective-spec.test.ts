@@ -87,6 +87,17 @@ describe("the effective spec", () => {
     expect(spec.placementConfiguration.workloads.nodeSelector).toEqual({ "kubernetes.io/os": "linux" });
   });
 
+  it("keeps lifetimes that were applied before, except those with which no certificate could be rotated", () => {
+    const lifetimes = (value: string) => ({
+      ...{ caRotateInterval: value, caOverlapInterval: value },
+      ...{ certRotateInterval: value, certOverlapInterval: value },
+    });
+    const kept = (value: string) =>
+      fill({}, previously({ selfSignConfiguration: lifetimes(value) })).selfSignConfiguration;
+    expect(kept("10s")).toEqual(lifetimes("10s"));
+    for (const wrong of ["9s", "-1h", "1000000h", "soon"]) expect(kept(wrong)).toEqual(fill({}).selfSignConfiguration);
+  });
+
   it("replaces a given half of the placement whole and defaults the other", () => {
     const workloads = { nodeSelector: { a: "b" } };
     const { placementConfiguration } = fill({ placementConfiguration: { workloads } });

@@ -18,6 +18,13 @@ const read = (folder: string): CustomResourceDefinition => parse(releaseText(`${
 const DEFINITION = read("crds");
 const DEFINITION_WITHOUT_RULES = read("crds-without-rules");
 
+const intervals = (
+  caRotateInterval: string,
+  caOverlapInterval: string,
+  certRotateInterval: string,
+  certOverlapInterval: string,
+) => ({ caRotateInterval, caOverlapInterval, certRotateInterval, certOverlapInterval });
+
 describe("a wrong spec", () => {
   let controlPlane: ControlPlaneAccess;
   let admin: KubeClient;
@@ -71,6 +78,8 @@ describe("a wrong spec", () => {
         infra: { tolerations: [{ operator: "Exists" }, { key: "example.com/A_b", value: "" }] },
       },
     },
+    { selfSignConfiguration: intervals("999999h9999999m999999999s", "999999h", "10000ms", "5s5000ms") },
+    { selfSignConfiguration: intervals("99999h".repeat(10), "1h", "1h", "10s") },
     { tlsSecurityProfile: null },
     { tlsSecurityProfile: { type: "Custom", custom: {} } },
     { tlsSecurityProfile: { type: "Intermediate", custom: null } },

@@ -7,6 +7,7 @@ import {
   NAD_NAMESPACE_TEXT,
   NAME_SERVER_TEXT,
   NO_CRI_SOCKET_TEXT,
+  SELF_SIGN_FIELDS,
   SELF_SIGN_PREFIX,
 } from "../../../src/api/network-addons-config.ts";
 import { KEY_TEXT, VALUE_TEXT } from "../../../src/api/placement.ts";
@@ -164,9 +165,14 @@ export const WRONG_SPECS: readonly WrongSpec[] = [
   refusedDuration("1h30 m", 'unknown unit " m" in'),
   refusedDuration("2hours", 'unknown unit "hours" in'),
   refusedDuration("-1d", 'unknown unit "d" in'),
+  ...["9999999999h", "1000000h", "1.5h9999999999999s", "100000h100000h", `${"9".repeat(60)}ns`].map((value) => {
+    const { texts, ...row } = refusedDuration(value, "invalid");
+    return { ...row, texts: texts.map((text) => `${text}: write at most 999999h`) };
+  }),
   {
-    ...refusedDuration("9999999999h", "invalid"),
-    atAdmission: [`evaluating rule: ${SELF_SIGN_PREFIX}: certRotateInterval duration has to be > 0`],
+    what: "durations in which no certificate is renewed in time",
+    spec: selfSign("9s", "1ns", "9999ms", "0.5s"),
+    texts: SELF_SIGN_FIELDS.map((field) => `${SELF_SIGN_PREFIX}: ${field} has to be at least 10s`),
   },
   {
     what: "durations that are not above zero",
