@@ -26,7 +26,7 @@ const NOTICED_IN: Record<Mutation, readonly number[]> = {
   "owner comparison": [0, 2],
   "last admission": [3, 5],
   "arrived later": [0, 4],
-  "launchers of started": [0, 4],
+  "launchers of started": [11, 12],
   "start noted": [0, 3],
   "running read": [6, 12],
   "plug-in judged": [12, 33],

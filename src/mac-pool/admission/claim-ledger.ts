@@ -22,7 +22,7 @@ import {
   type Refused,
 } from "./claim-request.ts";
 import { dryRunMacs } from "./dry-run-macs.ts";
-import { claimExplicit } from "./explicit-claim.ts";
+import { claimExplicit, refusalByPolicy } from "./explicit-claim.ts";
 import { NamespaceQuota } from "./namespace-quota.ts";
 import { pendingLimitReached } from "./pending-limit.ts";
 
@@ -66,7 +66,8 @@ export class ClaimLedger {
     this.#wanted.change(namespaces, count);
     try {
       const limit = pendingLimitReached(this.#options, request, this.#wanted.in(request.ref.namespace));
-      return limit === undefined ? await this.#claimWithinQuota(request, signal) : { ok: false, refusal: limit };
+      const refusal = limit ?? (await refusalByPolicy(this.#options, request, signal));
+      return refusal === undefined ? await this.#claimWithinQuota(request, signal) : { ok: false, refusal };
     } finally {
       this.#wanted.change(namespaces, -count);
     }

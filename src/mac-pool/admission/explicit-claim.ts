@@ -10,7 +10,7 @@ import { decideGrant } from "../claims/grant.ts";
 import { MAX_CLAIM_TRIES } from "../claims/limits.ts";
 import { objectsBeside, UNCLAIMED } from "../claims/listing-objects.ts";
 import type { InterfaceOwner, ObservedOwner } from "../claims/owner.ts";
-import { busy } from "../claims/refusals.ts";
+import { busy, type Refusal } from "../claims/refusals.ts";
 import type { Networks } from "../cluster/network-domains.ts";
 import type { PoolIndex } from "../pools/pool-index.ts";
 import {
@@ -36,8 +36,29 @@ interface ExplicitOptions {
   readonly networks: Networks;
 }
 
+/** Why `explicitAddresses` of its pool keeps the object from an address that it asks for and does not have; of the first such one. */
+export async function refusalByPolicy(
+  { index, store, objectsListing }: ExplicitOptions,
+  request: ClaimRequest,
+  signal?: AbortSignal,
+): Promise<Refusal | undefined> {
+  const judge = async (wanted: InterfaceRequest): Promise<Refusal | undefined> => {
+    const { mac, had } = wanted;
+    if (mac === undefined) return undefined;
+    const { pool, field, judgedAnew } = request;
+    const requester = ownerFor(request, wanted);
+    const refusal = refusalOfExplicit({ mac, ...requester, field, pool }, index);
+    if (refusal === undefined) return undefined;
+    const claim = await store.read(mac, signal);
+    const owners = claim === undefined ? [] : statusOf(claim).owners;
+    const known = { owners, objectsListing: objectsListing(mac), isStored: had, judgedAnew };
+    return hasAlready(requester, known, isForbidden(mac, pool, index)) ? undefined : refusal;
+  };
+  return (await Promise.all(request.wantedInterfaces.map(judge))).find((refusal) => refusal !== undefined);
+}
+
 /**
- * Claims the address that an interface asks for; whether it is shared with other owners is for `decideGrant`. An object that lists
+ * Claims the address that an interface asks for, and that `refusalByPolicy` lets it have; whether it is shared with other owners is for `decideGrant`. An object that lists
  * the address is another owner even if there is no claim: the pool may have been switched on a moment ago. Of what only lists it
  * a warning tells.
  */
@@ -54,14 +75,11 @@ export async function claimExplicit(
   const objectsListing = allListing.filter((observed) => !isSame(observed, requester));
   const aboutOthers = objectsBeside(mac, wanted.interface, objectsListing);
   const hosts = index.hosts.at(mac);
-  const forbidden = refusalOfExplicit({ mac, ...requester, field: request.field, pool: request.pool }, index);
-  const isAnothers = isForbidden(mac, request.pool, index);
   for (let attempt = 0; attempt < MAX_CLAIM_TRIES; attempt++) {
     try {
       const mayExist =
         attempt > 0 ||
         request.dryRun ||
-        forbidden !== undefined ||
         objectsListing.length > 0 ||
         hosts.length > 0 ||
         index.claim(mac) !== undefined;
@@ -69,7 +87,6 @@ export async function claimExplicit(
       const owners = before === undefined ? [] : statusOf(before).owners;
       const { judgedAnew } = request;
       const known = { owners, objectsListing: allListing, isStored: wanted.had, judgedAnew };
-      if (forbidden !== undefined && !hasAlready(requester, known, isAnothers)) return refuse(forbidden);
       const verdict = judgeHosts(request, mac, requester, hosts, known);
       if (!verdict.ok) return verdict;
       const others = [...(verdict.warning === undefined ? [] : [verdict.warning]), ...aboutOthers];

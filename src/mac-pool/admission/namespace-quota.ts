@@ -55,11 +55,16 @@ export class NamespaceQuota {
     if (pool === undefined || most === undefined) return UNLIMITED;
     const { namespace } = ref;
     const { index, clock } = this.#known;
+    const given = this.#givenIn(namespace);
     const lacking = wantedInterfaces.filter((wanted) => !this.#has(ref, wanted, listed));
     if (lacking.length === 0) return UNLIMITED;
     const asked = lacking.filter((wanted) => !this.#updates.has(updateOf(ref, wanted) ?? "")).length;
-    const left = addressesLeft(namespace, pool, index) - this.#asked.in(namespace) - this.#givenIn(namespace);
-    if (asked > 0 && asked > left) return namespaceLimit(namespace, pool.name, { has: most - left, asked, most });
+    const left = addressesLeft(namespace, pool, index) - this.#asked.in(namespace) - given;
+    if (asked > 0 && asked > left) {
+      // What another review of the same update asks for is part of what is told as asked for.
+      const has = most - left - (lacking.length - asked);
+      return namespaceLimit(namespace, pool.name, { has, asked: lacking.length, most });
+    }
     if (dryRun) return UNLIMITED;
     for (const wanted of lacking) this.#ask(ref, wanted, 1);
     const done = (macs: readonly Mac[]): void => {
@@ -86,7 +91,9 @@ export class NamespaceQuota {
   /** Whether the address of the interface is counted. One that the object lists is another interface's by now. */
   #has(ref: ObjectReference, wanted: InterfaceRequest, listed: ReadonlySet<Mac>): boolean {
     const { mac } = wanted;
-    if (mac !== undefined) return this.#isKnown(mac, ref.namespace) || this.#given.has(mac);
+    if (mac !== undefined) {
+      return this.#isKnown(mac, ref.namespace) || this.#given.get(mac)?.namespace === ref.namespace;
+    }
     const update = updateOf(ref, wanted);
     if (update === undefined) return false;
     for (const [each, given] of this.#given) if (given.update === update && !listed.has(each)) return true;

@@ -11,7 +11,7 @@ export function namespaceLimit(
     code: "MACPOOL_NAMESPACE_LIMIT",
     pool,
     message:
-      `namespace ${namespace} has ${has} MAC addresses and asks for ${asked} more, and maxAddressesPerNamespace of MACPool ` +
+      `namespace ${namespace} has ${has} MAC address${has === 1 ? "" : "es"} and asks for ${asked} more, and maxAddressesPerNamespace of MACPool ` +
       `${pool} is ${most}. Delete objects that are no longer needed, or ask an administrator for a higher limit.`,
   };
 }

@@ -47,6 +47,32 @@ describe("the limit of a namespace's addresses", () => {
     });
   });
 
+  it("tells the same number however often it is asked, whatever other namespaces were given", async () => {
+    const { ask, ledger, index } = limited(3);
+    expect((await ask("first", [undefined])).ok).toBe(true);
+    const many = Array.from({ length: 32 }, (_, offset) => mac(offset + 10));
+    const told = async () => {
+      const result = await ask("a", many);
+      return result.ok || result.refusal.message.split(",")[0];
+    };
+    const text = "namespace default has 1 MAC address and asks for 32 more";
+    expect(await told()).toBe(text);
+    for (const offset of [12, 13]) {
+      const elsewhere = request(index, "b", [mac(offset)]);
+      expect((await ledger.claim({ ...elsewhere, ref: { ...elsewhere.ref, namespace: "other" } })).ok).toBe(true);
+      expect(await told()).toBe(text);
+    }
+  });
+
+  it("is told after the policy that keeps the namespace from an address", async () => {
+    const { ask, index, store } = limited(1);
+    const pool = index.pool("default");
+    if (pool !== undefined) index.setPool({ ...pool.settings, explicitAddresses: "OwnPool" });
+    expect(macsOf(await ask("a", [undefined, mac(0), mac(OUTSIDE)]))).toEqual(["MACPOOL_EXPLICIT_ADDRESS"]);
+    expect(store.claims.size).toBe(0);
+    expect(macsOf(await ask("a", [undefined, mac(0)]))).toEqual(["MACPOOL_NAMESPACE_LIMIT"]);
+  });
+
   it("counts addresses that are written by hand, also outside every range", async () => {
     const { ask } = limited(1);
     expect((await ask("a", [mac(OUTSIDE)])).ok).toBe(true);
