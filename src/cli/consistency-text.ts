@@ -1,12 +1,15 @@
 import type { Finding } from "./backends/pool-backend.ts";
+import type { CommandInput } from "./command.ts";
+import { pastable } from "./pasted-commands.ts";
 import { spanInWords } from "./quantities.ts";
-import { fitted, painted, type Terminal, wrapped } from "./terminal.ts";
+import { fitted, painted, wrapped } from "./terminal.ts";
 
 /** What the doctor finds, in words. */
 
 /** What it is about, what is wrong, and what to do. */
-export function describeFinding(finding: Finding, terminal: Terminal, nowMs: number): string {
-  const { code, mac, pool, owner, message, advice } = finding;
+export function describeFinding(finding: Finding, { line, terminal, nowMs }: CommandInput): string {
+  const { code, mac, pool, owner, message } = finding;
+  const advice = pastable(finding.advice, line.options);
   const what = [
     mac,
     pool === undefined ? undefined : `MACPool ${pool}`,

@@ -13,6 +13,7 @@ import { completions, namesFor } from "./completion.ts";
 import { CliError } from "./faults.ts";
 import { helpOf, overview } from "./help.ts";
 import { OpenCluster } from "./open-cluster.ts";
+import { pastable } from "./pasted-commands.ts";
 import { type Terminal, wrapped } from "./terminal.ts";
 
 export interface RunInput {
@@ -99,7 +100,10 @@ async function carryOut(spec: CommandSpec, line: CommandLine, input: RunInput): 
     const { stdout, stderr = "", exitCode, emptyIn, emptyPool } = await spec.run(asked);
     if (emptyIn !== undefined) await (await open()).expectNamespace(emptyIn);
     if (emptyPool !== undefined) await (await open()).expectPool(emptyPool);
-    return { stdout, stderr: linesOf(stderr, input.terminal), exitCode };
+    return { stdout, stderr: linesOf(pastable(stderr, options), input.terminal), exitCode };
+  } catch (error) {
+    if (error instanceof CliError) throw new CliError(pastable(error.message, options), { cause: error });
+    throw error;
   } finally {
     for (const opened of await Promise.allSettled(clusters.values())) {
       if (opened.status === "fulfilled") await opened.value[Symbol.asyncDispose]();

@@ -53,7 +53,7 @@ describe("the pool's service", () => {
       const body = { ...who, interfaces: [], history: [refused], partial: [] };
       const { stdout } = await say({ rest: () => ({ body }) }, "explain", "web");
       expect(stdout).toContain(`  - kubectl macpool check ${check} would be accepted\n`);
-      expect(stdout.includes(`  - kubectl macpool find ${FIRST} shows the holder\n`)).toBe(advised);
+      expect(stdout.includes(`  - kubectl macpool find ${FIRST} -n default shows the holder\n`)).toBe(advised);
     },
   );
 

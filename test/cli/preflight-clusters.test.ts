@@ -71,7 +71,11 @@ describe("preflight beside other clusters", () => {
         check: "range",
         state: "do",
         text: "Context east hands out 02:5d:1c:80:00:00-02:5d:1c:ff:ff:ff too (8,388,608 addresses): take another range.",
-        commands: [expect.stringMatching(/^kubectl macpool preflight --range 02:(..:..):00:00:00-02:\1:ff:ff:ff$/)],
+        commands: [
+          expect.stringMatching(
+            /^kubectl macpool preflight --contexts east --range 02:(..:..):00:00:00-02:\1:ff:ff:ff$/,
+          ),
+        ],
       },
     ]);
     const [, prefix] = /02:(..:..):/.exec(lines[1]?.commands?.[0] ?? "") ?? [];
@@ -79,11 +83,12 @@ describe("preflight beside other clusters", () => {
   });
 
   it("proposes a range where none is set", async () => {
-    const { stdout } = await macpool(kubeconfig, ["preflight", "--contexts", "east", "-o", "json"]);
+    const argv = ["preflight", "--contexts", "east", "-n", "cnao", "--request-timeout=9", "--as=admin", "-o", "json"];
+    const { stdout } = await macpool(kubeconfig, argv);
     const [line] = JSON.parse(stdout).items.filter(({ check }: CheckLine) => check === "range");
     expect(line).toMatchObject({
       state: "note",
-      commands: [expect.stringMatching(/^kubectl macpool preflight --range 02:/)],
+      commands: [expect.stringMatching(/^kubectl macpool preflight --as admin -n cnao --contexts east --range 02:/)],
     });
   });
 

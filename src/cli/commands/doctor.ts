@@ -1,9 +1,9 @@
 import type { KnownConsistency } from "../backends/pool-backend.ts";
-import type { CommandSpec } from "../command.ts";
+import type { CommandInput, CommandSpec } from "../command.ts";
 import { noArguments } from "../command-line.ts";
 import { describeFinding, since } from "../consistency-text.ts";
 import { formatFields } from "../table.ts";
-import { painted, type Terminal } from "../terminal.ts";
+import { painted } from "../terminal.ts";
 import { formatViews } from "../views-text.ts";
 
 export const doctor: CommandSpec = {
@@ -11,15 +11,17 @@ export const doctor: CommandSpec = {
   summary: "what is inconsistent, and what to do about each",
   details: ["Looks at the whole cluster, or at one namespace with -n. Ends with 1 where something is inconsistent."],
   examples: ["kubectl macpool doctor", "kubectl macpool doctor -n lab"],
-  run: async ({ line, onlyNamespace, ask, terminal, nowMs }) => {
+  run: async (input) => {
+    const { line, onlyNamespace, ask } = input;
     noArguments(line);
     const view = await ask((backend) => backend.consistency(onlyNamespace));
-    const stdout = formatViews(line, view) ?? describe(view, onlyNamespace, terminal, nowMs);
+    const stdout = formatViews(line, view) ?? describe(view, input);
     return { stdout, exitCode: view.total === 0 ? 0 : 1, emptyIn: view.total === 0 ? onlyNamespace : undefined };
   },
 };
 
-function describe(view: KnownConsistency, namespace: string | undefined, terminal: Terminal, nowMs: number): string {
+function describe(view: KnownConsistency, input: CommandInput): string {
+  const { onlyNamespace: namespace, terminal, nowMs } = input;
   const { findings, total, leader, replicas, adoption } = view;
   const silent = replicas.filter(({ answers }) => !answers).map(({ name }) => name);
   const answering = replicas.length - silent.length;
@@ -41,5 +43,5 @@ function describe(view: KnownConsistency, namespace: string | undefined, termina
       : painted(terminal, "red", `${total} finding${total === 1 ? "" : "s"}`);
   return total === 0
     ? `${verdict}${formatFields(fields, terminal)}`
-    : `${verdict}\n${findings.map((one) => describeFinding(one, terminal, nowMs)).join("")}${more.join("")}\n${formatFields(fields, terminal)}`;
+    : `${verdict}\n${findings.map((one) => describeFinding(one, input)).join("")}${more.join("")}\n${formatFields(fields, terminal)}`;
 }

@@ -3,9 +3,10 @@ import { STEPS, type Step, type Way } from "../../api/way.ts";
 import type { HistoryEntryView } from "../../mac-pool/inspection/rest/views.ts";
 import type { KnownHistory, KnownInterface } from "../backends/pool-backend.ts";
 import { hostText } from "../claim-text.ts";
-import type { CommandSpec } from "../command.ts";
+import type { CommandInput, CommandSpec } from "../command.ts";
 import { oneArgument, UsageError } from "../command-line.ts";
 import { namedOwner, OWNER_FORMS, ownersNamed } from "../owner-argument.ts";
+import { pastable } from "../pasted-commands.ts";
 import { localTime, spanInWords } from "../quantities.ts";
 import { type Column, formatTable } from "../table.ts";
 import { beside, type Colour, painted, type Terminal, wrapped } from "../terminal.ts";
@@ -17,7 +18,6 @@ const MAX_STATE = "unknown".length;
 const MAX_STEP = Math.max(...STEPS.map(({ length }) => length));
 const UNKNOWN = "What was refused, and interfaces without a claim, are not known without the service.";
 const UNKNOWN_HOSTS = "Whether a node has one of these addresses is not known: you may not read NodeMACs.";
-const CHECK_ADDRESS = "kubectl macpool check MAC says whether another address would be accepted";
 /** Most owners of VMs may not read pools. */
 const SHOW_POOLS = "ask an administrator to add a range to the pool; kubectl macpool status shows them how full it is";
 /** To the receiver of a live migration another address is of no use, and another namespace may be. */
@@ -41,7 +41,7 @@ export const explain: CommandSpec = {
   ],
   examples: ["kubectl macpool explain web -n lab", "kubectl macpool explain vmi/lab/web -o json"],
   run: async (input) => {
-    const { line, terminal, nowMs } = input;
+    const { line, terminal } = input;
     const wanted = namedOwner(oneArgument(line, "the name of a VM, a VMI or a pod, as KIND/NAME"));
     const namespace = wanted.namespace ?? (await input.namespace());
     if (namespace === undefined) {
@@ -58,7 +58,7 @@ export const explain: CommandSpec = {
     }
     const formatted = formatViews(line, { ...owner, way }, [ownerNameOf(owner)]);
     const stdout =
-      formatted ?? describe(owner, way, terminal, nowMs) + (knowsRefusals ? "" : `\n${wrapped(terminal, UNKNOWN, 0)}`);
+      formatted ?? describe(owner, way, input) + (knowsRefusals ? "" : `\n${wrapped(terminal, UNKNOWN, 0)}`);
     return { stdout, exitCode: isKnown && refusalOf(owner) === undefined ? 0 : 1 };
   },
 };
@@ -68,16 +68,15 @@ function refusalOf({ history }: KnownHistory): HistoryEntryView | undefined {
   return history[0]?.what === "refused" ? history[0] : undefined;
 }
 
-function describe(owner: KnownHistory, way: readonly Way[], terminal: Terminal, nowMs: number): string {
+function describe(owner: KnownHistory, way: readonly Way[], input: CommandInput): string {
+  const { terminal } = input;
   const { kind, namespace, name, exists, interfaces } = owner;
   const who = `${kind} ${namespace}/${name}`;
   const refusal = refusalOf(owner);
   const events = owner.history.filter((entry) => entry !== refusal);
   const state = stateOf(who, owner);
   return [
-    refusal === undefined
-      ? state
-      : `${refused(owner, refusal, terminal, nowMs)}${exists === false ? "" : `\n${state}`}`,
+    refusal === undefined ? state : `${refused(owner, refusal, input)}${exists === false ? "" : `\n${state}`}`,
     ...way.map((one) => describeWay(one, terminal)),
     ...(interfaces.length === 0 ? [] : [interfaceTable(interfaces, terminal)]),
     ...hostTexts(notToldBy(way, interfaces), terminal),
@@ -123,12 +122,12 @@ function hostTexts(interfaces: readonly KnownInterface[], terminal: Terminal): r
 function refused(
   owner: KnownHistory,
   { at, code = "", mac, message, object = owner }: HistoryEntryView,
-  terminal: Terminal,
-  nowMs: number,
+  { line: { options }, terminal, nowMs }: CommandInput,
 ): string {
   const isHeld = mac !== undefined && HELD_BY_OTHERS.includes(code);
-  const holder = isHeld ? [`kubectl macpool find ${mac} shows the holder`] : [];
-  const todo = [...holder, ...adviceFor(code, mac !== undefined || code === "MACPOOL_INVALID_MAC")];
+  const holder = isHeld ? [`kubectl macpool find ${mac} -n ${owner.namespace} shows the holder`] : [];
+  const isWished = mac !== undefined || code === "MACPOOL_INVALID_MAC";
+  const todo = [...holder, ...adviceFor(code, isWished, owner.namespace)].map((text) => pastable(text, options));
   const who = `${object.kind} ${owner.namespace}/${object.name}`;
   const head = `${who} was ${painted(terminal, "red", "refused")} ${spanInWords(nowMs - Date.parse(at))} ago:\n`;
   const can =
@@ -139,10 +138,11 @@ function refused(
 }
 
 /** `isWished`: whether the object asked for an address. */
-function adviceFor(code: string, isWished: boolean): readonly string[] {
+function adviceFor(code: string, isWished: boolean, namespace: string): readonly string[] {
   if (code === "MACPOOL_FULL") return [SHOW_POOLS];
   if (!isWished) return [];
-  return [code === "MACPOOL_EXPLICIT_ADDRESS" ? CHECK_PLACE : CHECK_ADDRESS];
+  if (code === "MACPOOL_EXPLICIT_ADDRESS") return [CHECK_PLACE];
+  return [`kubectl macpool check MAC -n ${namespace} says whether another address would be accepted`];
 }
 
 function interfaceTable(interfaces: readonly KnownInterface[], { columns: width }: Terminal): string {

@@ -3,6 +3,7 @@ import { DEFAULT_NAMESPACE } from "../../api/names.ts";
 import { plain } from "../backends/plain-text.ts";
 import type { CommandInput, CommandSpec } from "../command.ts";
 import { type CommandLine, noArguments, textOptions, UsageError } from "../command-line.ts";
+import { pastable } from "../pasted-commands.ts";
 import { CHECKS, type CheckLine } from "../preflight/check-line.ts";
 import { ClusterReader } from "../preflight/cluster-reader.ts";
 import { readOthers } from "../preflight/other-clusters.ts";
@@ -83,7 +84,12 @@ async function read(
     const reader = new ClusterReader(cluster.client, input.line.options.requestTimeoutMs);
     const facts = await readFacts(reader, input.onlyNamespace ?? DEFAULT_NAMESPACE);
     const { others, lines } = await readOthers(contexts, input);
-    return linesOf(facts, { ranges, others, otherLines: lines, random: randomFraction() });
+    const found = linesOf(facts, { ranges, contexts, others, otherLines: lines, random: randomFraction() });
+    return found.map(({ commands, ...one }) => {
+      return commands === undefined
+        ? one
+        : { ...one, commands: commands.map((command) => pastable(command, input.line.options)) };
+    });
   } catch (error) {
     throw cluster.describe(error);
   }

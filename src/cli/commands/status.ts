@@ -3,10 +3,11 @@ import { parseMac } from "../../api/mac.ts";
 import type { PoolView } from "../../mac-pool/inspection/rest/views.ts";
 import { type Finding, type KnownConsistency, poolWith } from "../backends/pool-backend.ts";
 import type { CommandInput, CommandResult, CommandSpec } from "../command.ts";
-import { UsageError } from "../command-line.ts";
+import { type Options, UsageError } from "../command-line.ts";
 import { describeFinding } from "../consistency-text.ts";
 import { CliError } from "../faults.ts";
 import { counted } from "../findings-text.ts";
+import { pastable } from "../pasted-commands.ts";
 import { describePool, usedText } from "../pool-text.ts";
 import { withCommas } from "../quantities.ts";
 import { type Column, formatTable, tableOptions } from "../table.ts";
@@ -97,25 +98,29 @@ function ofAll(
   ];
   const fullestFirst = pools.toSorted((a, b) => fullnessOf(b) - fullnessOf(a));
   const table = formatTable(columns, fullestFirst, tableOptions(line.options, terminal));
-  return { stdout: `${table}${unknown === undefined ? `\n${verdict(total, terminal)}` : ""}`, ...note, exitCode };
+  return {
+    stdout: `${table}${unknown === undefined ? `\n${verdict(total, line.options, terminal)}` : ""}`,
+    ...note,
+    exitCode,
+  };
 }
 
 function ofOne(pool: PoolView, { ofPool, unknown }: Problems, input: CommandInput): CommandResult {
-  const { line, terminal, nowMs } = input;
+  const { line, terminal } = input;
   const own = ofPool.get(pool.name) ?? [];
   const exitCode = own.length > 0 ? 1 : 0;
   const note = unknown === undefined ? {} : { stderr: notKnown(unknown) };
   const formatted = formatViews(line, pool, [poolNameOf(pool)]);
   if (formatted !== undefined) return { stdout: formatted, ...note, exitCode };
-  const texts = own.map((finding) => describeFinding(finding, terminal, nowMs)).join("");
+  const texts = own.map((finding) => describeFinding(finding, input)).join("");
   const none = unknown === undefined && own.length === 0 ? "\nNo problems.\n" : "";
   return { stdout: describePool(pool, terminal) + texts + none, ...note, exitCode };
 }
 
-function verdict(total: number, terminal: Terminal): string {
+function verdict(total: number, options: Options, terminal: Terminal): string {
   if (total === 0) return "No problems.\n";
   const what = painted(terminal, "red", counted(total, "problem"));
-  return `${what}: kubectl macpool doctor says what to do about each.\n`;
+  return `${what}: ${pastable("kubectl macpool doctor says what to do about each.", options)}\n`;
 }
 
 /** `POOL_FULL, 2 SHARED_ADDRESS` */

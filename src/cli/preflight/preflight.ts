@@ -1,5 +1,6 @@
 import { formatMac } from "../../api/mac.ts";
 import { formatRange, type MacRange } from "../../api/mac-range.ts";
+import { DEFAULT_NAMESPACE } from "../../api/names.ts";
 import { MAX_SUGGESTED, suggestRange } from "../cluster-comparison.ts";
 import { addressesOf, checkAddresses } from "./address-check.ts";
 import { checkBridges } from "./bridge-check.ts";
@@ -22,6 +23,8 @@ import { checkRange, rangeToCheck } from "./range-check.ts";
 export interface PreflightQuestion {
   /** Of `--range`. */
   readonly ranges: readonly MacRange[];
+  /** Of `--contexts`. */
+  readonly contexts: readonly string[];
   readonly others: readonly OtherCluster[];
   /** What was said about clusters that are not among `others`. */
   readonly otherLines: readonly CheckLine[];
@@ -67,12 +70,14 @@ export function preflight(facts: PreflightFacts, question: PreflightQuestion): r
 /** A change of the NetworkAddonsConfig that is there, otherwise the same question with another range. */
 function fixOf(
   suggested: MacRange | undefined,
-  { ranges: planned }: PreflightFacts,
-  { ranges }: PreflightQuestion,
+  { ranges: planned, target }: PreflightFacts,
+  { ranges, contexts }: PreflightQuestion,
 ): string {
-  if (suggested === undefined) return "kubectl macpool preflight --range FIRST-LAST";
+  const place = target === DEFAULT_NAMESPACE ? "" : ` -n ${target}`;
+  const question = `kubectl macpool preflight${place}${contexts.length === 0 ? "" : ` --contexts ${contexts.join(",")}`}`;
+  if (suggested === undefined) return `${question} --range FIRST-LAST`;
   const hasConfig = knownValue(planned)?.hasConfig === true;
-  if (ranges.length > 0 || !hasConfig) return `kubectl macpool preflight --range ${formatRange(suggested)}`;
+  if (ranges.length > 0 || !hasConfig) return `${question} --range ${formatRange(suggested)}`;
   const kubeMacPool = { rangeStart: formatMac(suggested.start), rangeEnd: formatMac(suggested.end) };
   return `kubectl patch networkaddonsconfig cluster --type=merge -p '${JSON.stringify({ spec: { kubeMacPool } })}'`;
 }

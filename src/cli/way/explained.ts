@@ -1,10 +1,12 @@
 import { isStartingPhase } from "../../api/phase.ts";
-import type { Way } from "../../api/way.ts";
+import type { Step, Way } from "../../api/way.ts";
 import { isForbidden } from "../../kube/client/api-error.ts";
 import { plain } from "../backends/plain-text.ts";
 import type { KnownHistory, OwnerRef, PoolBackend } from "../backends/pool-backend.ts";
 import type { CommandInput } from "../command.ts";
+import type { Options } from "../command-line.ts";
 import { CliError } from "../faults.ts";
+import { pastable } from "../pasted-commands.ts";
 import type { RunningObjects } from "./fact-reader.ts";
 import type { Read } from "./facts.ts";
 import { CLAIMS_HIDDEN, isThere, Ways } from "./ways.ts";
@@ -31,7 +33,22 @@ export async function explained(refs: readonly OwnerRef[], input: CommandInput):
   }
   const { owner, objects } = found;
   const way = plain(owner.exists === false ? [] : await ways.of(owner, objects, history, knowsRefusals));
-  return { owner, way, isKnown: "unknown" in history || history.value !== undefined, knowsRefusals };
+  const { options } = input.line;
+  return {
+    owner,
+    way: way.map((one) => withOptions(one, options)),
+    isKnown: "unknown" in history || history.value !== undefined,
+    knowsRefusals,
+  };
+}
+
+function withOptions({ steps, ...way }: Way, options: Options): Way {
+  const told = ({ text, remedy, ...step }: Step): Step => ({
+    ...step,
+    text: pastable(text, options),
+    ...(remedy === undefined ? {} : { remedy: pastable(remedy, options) }),
+  });
+  return { ...way, steps: steps.map(told) };
 }
 
 interface PoolAnswer {

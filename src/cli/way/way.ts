@@ -108,14 +108,14 @@ function accepted(facts: WayFacts, { name, mac, taken, ...nic }: WayInterface): 
   if (mac === undefined) {
     if (refusal !== undefined) {
       const { message, mac: asked } = refusal;
-      const more = asked === undefined ? `denials -n ${owner.namespace}` : `find ${asked}`;
+      const more = asked === undefined ? `denials -n ${owner.namespace}` : `find ${asked} -n ${owner.namespace}`;
       const remedy = `kubectl macpool ${more} shows more`;
       return wrong("accepted", `refused: ${quoted(message)}`, remedy);
     }
     const said = attachedMac("value" in pod ? pod.value : undefined, nic);
     if (said !== undefined && taken !== undefined) {
       const text = `no address from a pool; its network-status says ${said}, ${taken}`;
-      return unknown("accepted", text, `kubectl macpool find ${said} shows more`);
+      return unknown("accepted", text, `kubectl macpool find ${said} -n ${owner.namespace} shows more`);
     }
     return unknown("accepted", "no address from a pool", askNamespaces(owner.namespace));
   }
@@ -133,7 +133,7 @@ function accepted(facts: WayFacts, { name, mac, taken, ...nic }: WayInterface): 
     return unknown("accepted", `${mac}, for which no pool has a claim${later}`, askNamespaces(owner.namespace));
   }
   const isShared = history.value?.history.some((one) => one.what === "shared" && one.mac === mac);
-  const shared = isShared ? `; another object has it too: kubectl macpool find ${mac}` : "";
+  const shared = isShared ? `; another object has it too: kubectl macpool find ${mac} -n ${owner.namespace}` : "";
   const ofHolder = held.holder && `of ${held.holder.kind} ${owner.namespace}/${held.holder.name}`;
   const told = [held.origin, held.phase, ofHolder].filter(Boolean).join(", ");
   return ok("accepted", `${mac}, ${told}${shared}${later}`);
@@ -245,7 +245,7 @@ function aloneInCluster(facts: WayFacts, mac: string, name: string): Step {
     return unknown(
       "alone",
       `whether others have ${mac} is not known: ${told}`,
-      `kubectl macpool find ${mac} shows more`,
+      `kubectl macpool find ${mac} -n ${owner.namespace} shows more`,
     );
   }
   if ("unknown" in hosts) return unknown("alone", `whether a node has ${mac} is ${hosts.unknown}`);

@@ -172,7 +172,7 @@ describe("the way from a request to a frame", () => {
   it("says of an address that others have as well that they do", () => {
     const shared = { at: "2026-11-21T09:14:03Z", what: "shared", mac: MAC, message: "shares it" } as const;
     expect(step("accepted", { history: { value: { ...HISTORY, history: [shared] } } })?.text).toBe(
-      `${MAC}, automatic, Bound; another object has it too: kubectl macpool find ${MAC}`,
+      `${MAC}, automatic, Bound; another object has it too: kubectl macpool find ${MAC} -n lab`,
     );
   });
 
