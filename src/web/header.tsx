@@ -48,14 +48,8 @@ export function Header() {
 }
 
 function Tab({ view, title }: { readonly view: View; readonly title: string }) {
-  const link = useRef<HTMLAnchorElement>(null);
-  const isHere = isAt(view);
-  useEffect(() => {
-    // On a narrow screen the tabs are wider than it.
-    if (isHere) link.current?.scrollIntoView({ block: "nearest", inline: "center" });
-  }, [isHere]);
   return (
-    <a ref={link} href={linkTo(view)} aria-current={isHere ? "page" : undefined}>
+    <a href={linkTo(view)} aria-current={isAt(view) ? "page" : undefined}>
       {title} {view === "problems" && <ProblemCount />}
     </a>
   );

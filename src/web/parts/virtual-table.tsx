@@ -4,8 +4,6 @@ import { useEffect, useLayoutEffect, useRef } from "preact/hooks";
 import { count } from "../text.ts";
 import { visibleRows } from "../visible-rows.ts";
 
-/** As in the style sheet. */
-const ROW_PX = 28;
 /** Rows before and behind the visible ones, so that scrolling shows no gap. */
 const MARGIN_ROWS = 12;
 /** Paper shows no more. */
@@ -14,8 +12,8 @@ const PRINTED_ROWS = 2_000;
 export interface Column<T> {
   readonly title: string;
   readonly cell: (row: T) => ComponentChildren;
-  /** `wide`: left out on a narrow screen. */
-  readonly look?: "wide";
+  /** On a narrow screen, `wide` is left out, and `below` is the second line of the row. */
+  readonly look?: "wide" | "below";
 }
 
 interface Props<T> {
@@ -35,6 +33,7 @@ export function VirtualTable<T>({ label, columns, rows, keyOf, isChosen, total, 
   const frame = useRef<HTMLElement>(null);
   const scrollTop = useSignal(0);
   const height = useSignal(600);
+  const rowPx = useSignal(28);
   const isPrinting = useSignal(false);
   const wanted = useRef<number | undefined>(undefined);
   useLayoutEffect(() => {
@@ -42,6 +41,7 @@ export function VirtualTable<T>({ label, columns, rows, keyOf, isChosen, total, 
     if (element === null) return;
     const observer = new ResizeObserver(() => {
       height.value = element.clientHeight;
+      rowPx.value = Number(getComputedStyle(element).getPropertyValue("--row-px"));
     });
     observer.observe(element);
     const before = (): void => {
@@ -57,14 +57,14 @@ export function VirtualTable<T>({ label, columns, rows, keyOf, isChosen, total, 
       removeEventListener("beforeprint", before);
       removeEventListener("afterprint", after);
     };
-  }, [height, isPrinting]);
+  }, [height, rowPx, isPrinting]);
   const printed = Math.min(rows.length, PRINTED_ROWS);
   const { first, end } = isPrinting.value
     ? { first: 0, end: printed }
     : visibleRows({
         scrollTop: scrollTop.value,
         height: height.value,
-        rowPx: ROW_PX,
+        rowPx: rowPx.value,
         rows: rows.length,
         margin: MARGIN_ROWS,
       });
@@ -85,8 +85,8 @@ export function VirtualTable<T>({ label, columns, rows, keyOf, isChosen, total, 
     event.preventDefault();
     const next = Math.max(0, Math.min(rows.length - 1, Number(row) - 2 + step));
     wanted.current = next;
-    const top = next * ROW_PX;
-    const visible = frame.current.clientHeight - 2 * ROW_PX;
+    const top = next * rowPx.value;
+    const visible = frame.current.clientHeight - 2 * rowPx.value;
     if (top < frame.current.scrollTop) frame.current.scrollTop = top;
     if (top > frame.current.scrollTop + visible) frame.current.scrollTop = top - visible;
     scrollTop.value = frame.current.scrollTop + 0.001;
@@ -114,7 +114,7 @@ export function VirtualTable<T>({ label, columns, rows, keyOf, isChosen, total, 
           </tr>
         </thead>
         <tbody>
-          <Gap rows={first} />
+          <Gap px={first * rowPx.value} />
           {rows.slice(first, end).map((row, index) => (
             <tr key={keyOf(row)} aria-rowindex={first + index + 2} class={isChosen(row) ? "chosen" : undefined}>
               {columns.map(({ title, look, cell }) => (
@@ -124,7 +124,7 @@ export function VirtualTable<T>({ label, columns, rows, keyOf, isChosen, total, 
               ))}
             </tr>
           ))}
-          <Gap rows={rows.length - end} />
+          <Gap px={(rows.length - end) * rowPx.value} />
         </tbody>
       </table>
       {printed < total && (
@@ -137,9 +137,9 @@ export function VirtualTable<T>({ label, columns, rows, keyOf, isChosen, total, 
 }
 
 /** In the place of rows that are not drawn. */
-function Gap({ rows }: { readonly rows: number }) {
+function Gap({ px }: { readonly px: number }) {
   // biome-ignore lint/a11y/noAriaHiddenOnFocusable: a row takes no focus, and this one says nothing
-  return <tr aria-hidden="true" class="gap" style={{ height: `${rows * ROW_PX}px` }} />;
+  return <tr aria-hidden="true" class="gap" style={{ height: `${px}px` }} />;
 }
 
 const STEPS: Readonly<Record<string, number>> = { ArrowDown: 1, ArrowUp: -1, PageDown: 15, PageUp: -15 };

@@ -30,7 +30,7 @@ const FILTERS = ["search", "namespace", "pool", "network", "outOfRange", "phase"
 
 const COLUMNS: readonly Column<ClaimView>[] = [
   { title: "Address", cell: ({ mac }) => <MacLink mac={mac} /> },
-  { title: "Owner", cell: (claim) => <Owners claim={claim} /> },
+  { title: "Owner", look: "below", cell: (claim) => <Owners claim={claim} /> },
   { title: "Interface", look: "wide", cell: ({ owners }) => owners[0]?.interface },
   { title: "Network", look: "wide", cell: ({ owners }) => owners[0] !== undefined && <Network owner={owners[0]} /> },
   { title: "Node", look: "wide", cell: ({ owners }) => owners[0]?.node },

@@ -1,3 +1,4 @@
+import type { ComponentChildren } from "preact";
 import type { OwnerHistoryView } from "../../mac-pool/inspection/rest/views.ts";
 import { route } from "../navigation.ts";
 import { CopyButton } from "../parts/copy-button.tsx";
@@ -49,7 +50,7 @@ function Owner({ owner }: { readonly owner: OwnerHistoryView }) {
       ))}
       {interfaces.length > 0 && (
         <ScrollRegion label="Interfaces">
-          <table>
+          <table class="stacked">
             <thead>
               <tr>
                 {["Interface", "Address", "Phase", "Origin", "Network", "Since"].map((title) => (
@@ -67,9 +68,9 @@ function Owner({ owner }: { readonly owner: OwnerHistoryView }) {
                     <MacLink mac={mac} />
                   </td>
                   <td>{phase === undefined ? <span class="quiet">no claim yet</span> : <PhaseTag phase={phase} />}</td>
-                  <td>{origin}</td>
-                  <td>{network}</td>
-                  <td>{since !== undefined && <Time at={since} />}</td>
+                  <Cell title="Origin">{origin}</Cell>
+                  <Cell title="Network">{network}</Cell>
+                  <Cell title="Since">{since !== undefined && <Time at={since} />}</Cell>
                 </tr>
               ))}
             </tbody>
@@ -80,6 +81,16 @@ function Owner({ owner }: { readonly owner: OwnerHistoryView }) {
       <h2>What happened</h2>
       <HistoryList history={history} partial={partial} />
     </>
+  );
+}
+
+/** What it is stands before it on a narrow screen only. */
+function Cell({ title, children }: { readonly title: string; readonly children: ComponentChildren }) {
+  return (
+    <td>
+      <span class="label">{title} </span>
+      {children}
+    </td>
   );
 }
 
