@@ -39,10 +39,10 @@ describe("the pool's service", () => {
   });
 
   it.each([
-    ["MACPOOL_CONFLICT", true, "MAC says whether another address"],
-    ["MACPOOL_RUNNING", true, "MAC says whether another address"],
-    ["MACPOOL_DUPLICATE", false, "MAC says whether another address"],
-    ["MACPOOL_INVALID_MAC", false, "MAC says whether another address"],
+    ["MACPOOL_CONFLICT", true, "MAC -n default says whether another address"],
+    ["MACPOOL_RUNNING", true, "MAC -n default says whether another address"],
+    ["MACPOOL_DUPLICATE", false, "MAC -n default says whether another address"],
+    ["MACPOOL_INVALID_MAC", false, "MAC -n default says whether another address"],
     ["MACPOOL_EXPLICIT_ADDRESS", false, "MAC -n NAMESPACE says where an address"],
   ])(
     "tells of %s: advice to look for a holder: %s, and that check %s would be accepted",
