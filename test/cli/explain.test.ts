@@ -153,6 +153,28 @@ describe("kubectl macpool explain", () => {
     expect([way.interface, way.steps.at(-1).text]).toEqual(["net1", "frames of VLAN 100 leave node-a by eno2"]);
   });
 
+  it.each<[string, Script]>([
+    ["a pod that the pool knows", { rest: service({ ...KNOWN, kind: "Pod", interfaces: [] }) }],
+    ["a pod that no pool knows", { rest: () => undefined }],
+  ])("says of %s what is wrong with its annotation of networks, and where", async (_, more) => {
+    const { metadata, ...pod } = launcher([]);
+    const annotations = { "k8s.v1.cni.cncf.io/networks": '[{"name":"blue"' };
+    const objects = { [`${PODS}/web`]: there({ ...pod, metadata: { ...metadata, name: "web", annotations } }) };
+    const { stdout } = await harness.say(script(objects, more), "explain", "pod/lab/web", "-o", "json");
+    const [way] = JSON.parse(stdout).way;
+    expect(way.interface).toBe("k8s.v1.cni.cncf.io/networks");
+    expect(way.steps).toEqual([
+      {
+        step: "network",
+        state: "wrong",
+        text: expect.stringMatching(
+          /^annotation k8s\.v1\.cni\.cncf\.io\/networks of pod lab\/web can't be read, .*: it is not valid JSON: .*position 15/,
+        ),
+        remedy: expect.stringContaining('[{"name": "blue"}]'),
+      },
+    ]);
+  });
+
   it.each([
     ["with the service", script({}, { rest: service({ ...KNOWN, notRunningYet: true }) })],
     ["without the pool", { ...script(STARTING), rest: () => undefined }],

@@ -34,6 +34,12 @@ export function interfacesOfGuest(spec: GuestSpec | undefined, namespace: string
   });
 }
 
+/** Why multus can't read what networks the pod asks for; undefined where it can. */
+export function networksFault({ metadata }: Pod): string | undefined {
+  const selection = parseNetworkSelection(metadata.annotations?.[NETWORKS_ANNOTATION] ?? "");
+  return selection.form === "malformed" ? selection.reason : undefined;
+}
+
 export function interfacesOfPod({ metadata }: Pod, namespace: string): AskedInterface[] {
   const selection = parseNetworkSelection(metadata.annotations?.[NETWORKS_ANNOTATION] ?? "");
   if (!("elements" in selection)) return [];

@@ -1,6 +1,7 @@
 import type { NadRef } from "../../api/claim-network.ts";
 import { parseMac } from "../../api/mac.ts";
 import { isNamesake } from "../../api/mac-claim.ts";
+import { NETWORKS_ANNOTATION } from "../../api/names.ts";
 import type { Way } from "../../api/way.ts";
 import { isForbidden } from "../../kube/client/api-error.ts";
 import type { CollisionView, ListView } from "../../mac-pool/inspection/rest/views.ts";
@@ -12,9 +13,15 @@ import { CliError } from "../faults.ts";
 import type { Network } from "../networks.ts";
 import { FactReader, notVisible, type RunningObjects } from "./fact-reader.ts";
 import type { Machine, Read, WayFacts, WayInterface } from "./facts.ts";
-import { type AskedInterface, interfacesOfGuest, interfacesOfHistory, interfacesOfPod } from "./interfaces.ts";
+import {
+  type AskedInterface,
+  interfacesOfGuest,
+  interfacesOfHistory,
+  interfacesOfPod,
+  networksFault,
+} from "./interfaces.ts";
 import { attachedMac } from "./pod-steps.ts";
-import { quoted } from "./step.ts";
+import { quoted, wrong } from "./step.ts";
 import { wayOf } from "./way.ts";
 
 /** No pool serves an object with more interfaces. */
@@ -50,8 +57,9 @@ export class Ways {
     history: Read<KnownHistory>,
     knowsRunning: boolean,
   ): Promise<readonly Way[]> {
-    const asked = interfacesOf(owner, objects, history).slice(0, MAX_WAYS);
-    if (asked.length === 0) return [];
+    const unreadable = wayOfUnreadable(owner, objects);
+    const asked = interfacesOf(owner, objects, history).slice(0, MAX_WAYS - unreadable.length);
+    if (asked.length === 0) return unreadable;
     const [nodes, reports, sandboxErrors, collisions, read] = await Promise.all([
       this.#reader.nodes(),
       this.#reader.reports(),
@@ -71,7 +79,7 @@ export class Ways {
       ...{ owner, history, ...objects, nodes, reports, sandboxErrors, knowsRunning },
       ...collisionsIn(collisions),
     };
-    return nics.map((nic) => ({ interface: quoted(nic.name), steps: wayOf(facts, nic) }));
+    return [...unreadable, ...nics.map((nic) => ({ interface: quoted(nic.name), steps: wayOf(facts, nic) }))];
   }
 
   /** Reads each network once. */
@@ -163,6 +171,17 @@ function interfacesOf(owner: OwnerRef, objects: RunningObjects, history: Read<Kn
   const own = interfacesInObject(owner, objects);
   return own.length === 0 ? known : own.map((nic) => ({ ...nic, mac: nic.mac ?? macOf(nic.name, known) }));
 }
+
+/** Where multus can't read which networks the pod asks for: it attaches none. */
+function wayOfUnreadable({ kind, namespace, name }: OwnerRef, { pod }: RunningObjects): readonly Way[] {
+  const fault = kind === "Pod" && "value" in pod && pod.value !== undefined ? networksFault(pod.value) : undefined;
+  if (fault === undefined) return [];
+  const text = `annotation ${NETWORKS_ANNOTATION} of pod ${namespace}/${name} can't be read, so the pod gets no network by it: ${fault}`;
+  return [{ interface: NETWORKS_ANNOTATION, steps: [wrong("network", quoted(text), WRITE_NETWORKS)] }];
+}
+
+const WRITE_NETWORKS =
+  'Write names, as blue or lab/blue@net1, with commas between them, or a JSON list, as [{"name": "blue"}], and create the pod again.';
 
 /** Whether the user sees that the object exists. */
 export function isThere(owner: OwnerRef, objects: RunningObjects): boolean {
