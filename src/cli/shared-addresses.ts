@@ -37,7 +37,7 @@ export function sharedAddresses<T extends Named>(objects: readonly T[]): Map<T, 
         const { kind, namespace, name } = other;
         const what = `${nic} asks for ${formatMac(mac)}, as ${kind} ${namespace}/${name} of the input does.`;
         const consequence =
-          "The second is refused, unless conflictPolicy or conflictScope of the MACPool allows both. Leave macAddress out to get a free address.";
+          "The second is refused, unless conflictPolicy or conflictScope of the MACPool allows both. Leave macAddress out to get an address from the pool.";
         sentences.set(object, [...(sentences.get(object) ?? []), `${what} ${consequence}`]);
       }
     }

@@ -179,7 +179,7 @@ describe("kubectl macpool check -f", () => {
       code: "address-shared",
       message:
         "interface net1 asks for 02:5d:1c:00:00:07, as VirtualMachine lab/a of the input does. The second is refused, " +
-        "unless conflictPolicy or conflictScope of the MACPool allows both. Leave macAddress out to get a free address.",
+        "unless conflictPolicy or conflictScope of the MACPool allows both. Leave macAddress out to get an address from the pool.",
     });
   });
 

@@ -83,7 +83,7 @@ describe("addresses that nodes have, on a real API server", { timeout: 120_000 }
     expect(refused.code).not.toBe(0);
     expect(refused.stderr).toContain(
       `MAC ${mac} of interface "net1" in VirtualMachine deny/web is the address of interface eno1 of node node-a. ` +
-        "The two would receive each other's traffic. Leave macAddress out to get a free address, or choose another one.",
+        "The two would receive each other's traffic. Leave macAddress out to get an address from the pool, or choose another one.",
     );
     const annotations = { [NETWORKS_ANNOTATION]: JSON.stringify([{ name: "br1-net", mac }]) };
     const pod = await apply({
@@ -100,7 +100,7 @@ describe("addresses that nodes have, on a real API server", { timeout: 120_000 }
     expect(warned).toMatchObject({ code: 0, stdout: "virtualmachine.kubevirt.io/web created\n" });
     expect(warned.stderr).toContain(
       `Warning: MAC ${mac} of interface "net1" is also the address of interface eno1 of node node-a. They disturb each other ` +
-        "on the same network. Leave macAddress out to get a free address.",
+        "on the same network. Leave macAddress out to get an address from the pool.",
     );
     await fixture.admin.delete(KINDS.virtualMachines, { name: "web", namespace: "warn" });
     await eventually("the address is free", async () => (await fixture.claim(mac)) === undefined);

@@ -98,7 +98,7 @@ describe("pods and instances without a VM on a real API server", () => {
     );
     const refused = createPod(pod("thief", '[{"name": "a", "mac": "0200.0000.0201"}]'));
     await expect(refused).rejects.toThrow(
-      "is in use by VirtualMachine default/web (net1). Leave mac out to get a free address.",
+      "is in use by VirtualMachine default/web (net1). Leave mac out to get an address from the pool.",
     );
   });
 

@@ -65,7 +65,7 @@ describe("virtual machines on a real API server, with two replicas", () => {
     await eventually("seen", async () => (await fixture.metrics("one")).includes('claims{phase="Pending"} 0'));
     expect(await refusal(machine("second", "default", [{ name: "nic", macAddress: "02:5d:1c:00:00:a3" }]))).toContain(
       'MAC 02:5d:1c:00:00:a3 of interface "nic" is in use by VirtualMachine default/first (net1). ' +
-        "Leave macAddress out to get a free address. To use this one, first remove it from the other VM.",
+        "Leave macAddress out to get an address from the pool. To use this one, first remove it from the other VM.",
     );
   });
 

@@ -126,7 +126,7 @@ function accepted(facts: WayFacts, { name, mac, taken, ...nic }: WayInterface): 
       const text = `${mac}, ${taken}. Whether this belongs to it is not visible to you`;
       return unknown("accepted", `${text}: needs get on virtualmachines and virtualmachineinstances${later}`);
     }
-    const remedy = "Leave the address out to get a free one, or take it from its owner first.";
+    const remedy = "Leave the address out to get one from the pool, or take it from its owner first.";
     return wrong("accepted", `it takes ${mac}, ${taken}${later}`, remedy);
   }
   if (held?.claim === undefined) {

@@ -48,7 +48,7 @@ export function refusalOfExplicit(
   const remedy =
     receiver === true
       ? "A live migration brings its address along: receive it in a namespace whose MACPool allows this address."
-      : `Leave ${field} out to get a free address, or choose one ${choice}.`;
+      : `Leave ${field} out to get an address from the pool, or choose one ${choice}.`;
   return {
     code: "MACPOOL_EXPLICIT_ADDRESS",
     about: { mac, ...(name === undefined ? {} : { interface: name }) },

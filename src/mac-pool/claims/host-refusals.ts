@@ -15,7 +15,7 @@ export function hostAddress(
   const textOf = (named: string): string =>
     `MAC ${formatMac(mac)} of interface ${quote(requester.interface)} in ${describeObject(requester)} is the address of ` +
     `${named}. The two would receive each other's traffic. ` +
-    `Leave ${field} out to get a free address, or choose another one.`;
+    `Leave ${field} out to get an address from the pool, or choose another one.`;
   const message = textOf(describeHosts(hosts));
   return { code: "MACPOOL_HOST_ADDRESS", message, withoutNodes: textOf(describeHostsUnnamed(hosts)) };
 }
@@ -30,7 +30,7 @@ export function hostAddressWarning(
   return {
     message:
       `MAC ${formatMac(mac)} of interface ${quote(requester.interface)} is also the address of ${describeHosts(hosts)}. ` +
-      `They disturb each other on the same network. Leave ${field} out to get a free address.`,
+      `They disturb each other on the same network. Leave ${field} out to get an address from the pool.`,
   };
 }
 

@@ -74,7 +74,7 @@ export function conflict(
     (describe) =>
       `MAC ${formatMac(mac)} of interface ${quote(interfaceName)} is in use by ${describeOwners(owners, describe)}` +
       `${isComing ? ", which was admitted a short while ago and may still be created" : ""}. ` +
-      `Leave ${field} out to get a free address. To use this one, ${isComing ? later : takingFrom(owners, describe)}.`,
+      `Leave ${field} out to get an address from the pool. To use this one, ${isComing ? later : takingFrom(owners, describe)}.`,
   );
   return { code: "MACPOOL_CONFLICT", about: { interface: interfaceName, mac }, ...text };
 }
@@ -87,7 +87,7 @@ export function sharedTooOften(mac: Mac, interfaceName: string, field: MacField)
     message:
       `MAC ${formatMac(mac)} of interface ${quote(interfaceName)} is already shared by ${MAX_CLAIM_OWNERS} objects, which ` +
       "is the maximum (objects that are being created count). " +
-      `Leave ${field} out to get a free address, or delete some of the objects that have this one.`,
+      `Leave ${field} out to get an address from the pool, or delete some of the objects that have this one.`,
   };
 }
 
@@ -153,7 +153,7 @@ export function duplicate(ref: ObjectReference, mac: Mac, first: string, second:
     about: { interface: second, mac },
     message:
       `duplicate MAC address ${formatMac(mac)} in ${describeObject(ref)}: interfaces ${quote(first)} and ` +
-      `${quote(second)} both have it. Leave ${field} out of one of them to get a free address.`,
+      `${quote(second)} both have it. Leave ${field} out of one of them to get an address from the pool.`,
   };
 }
 
@@ -163,7 +163,7 @@ export function invalidMac(ref: ObjectReference, interfaceName: string, text: st
     about: { interface: interfaceName },
     message:
       `invalid MAC address format ${quote(text)} of interface ${quote(interfaceName)} in ${describeObject(ref)}. ` +
-      `Write six octets, for example 02:00:00:00:00:01, or leave ${field} out to get a free address.`,
+      `Write six octets, for example 02:00:00:00:00:01, or leave ${field} out to get an address from the pool.`,
   };
 }
 
@@ -190,7 +190,7 @@ export function unusableMac(
     about: { interface: interfaceName, mac },
     message:
       `MAC ${formatMac(mac)} of interface ${quote(interfaceName)} in ${describeObject(ref)} is ${what} address, ` +
-      `which no interface can have. Choose a unicast address, or leave ${field} out to get a free address.`,
+      `which no interface can have. Choose a unicast address, or leave ${field} out to get an address from the pool.`,
   };
 }
 

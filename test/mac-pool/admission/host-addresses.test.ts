@@ -13,10 +13,10 @@ import { mac, macsOf, replica, request, seen } from "./ledger-fixture.ts";
 const HOST = mac(3);
 const REFUSAL =
   'MAC 02:00:00:00:01:03 of interface "i0" in VirtualMachine default/web is the address of interface eno1 of node node-a. ' +
-  "The two would receive each other's traffic. Leave macAddress out to get a free address, or choose another one.";
+  "The two would receive each other's traffic. Leave macAddress out to get an address from the pool, or choose another one.";
 const WARNING =
   'MAC 02:00:00:00:01:03 of interface "i0" is also the address of interface eno1 of node node-a. ' +
-  "They disturb each other on the same network. Leave macAddress out to get a free address.";
+  "They disturb each other on the same network. Leave macAddress out to get an address from the pool.";
 
 function fixture(
   policy: HostAddressPolicy | undefined,

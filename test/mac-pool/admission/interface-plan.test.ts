@@ -66,7 +66,7 @@ describe("the interfaces of a new object", () => {
     expect(plan([{ name: "a", mac: "02:00" }])).toEqual([
       "MACPOOL_INVALID_MAC",
       'invalid MAC address format "02:00" of interface "a" in VirtualMachine default/web. ' +
-        "Write six octets, for example 02:00:00:00:00:01, or leave macAddress out to get a free address.",
+        "Write six octets, for example 02:00:00:00:00:01, or leave macAddress out to get an address from the pool.",
     ]);
     expect(plan([{ name: "a", mac: "02:00:00:00:00:00:00:01" }])[0]).toBe("MACPOOL_INVALID_MAC");
     expect(plan([{ name: "a", mac: "01:00:5e:00:00:01" }])[1]).toContain("is a multicast address");

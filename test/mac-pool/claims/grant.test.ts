@@ -36,7 +36,7 @@ describe("a request for an address that has a claim", () => {
       code: "MACPOOL_CONFLICT",
       refused:
         'MAC 02:00:00:00:00:01 of interface "nic" is in use by VirtualMachine default/web (a). ' +
-        "Leave macAddress out to get a free address. To use this one, first remove it from the other VM.",
+        "Leave macAddress out to get an address from the pool. To use this one, first remove it from the other VM.",
     });
   });
 
@@ -44,7 +44,7 @@ describe("a request for an address that has a claim", () => {
     expect(decide(allocatedTo(owner()), ask({ name: "thief", interface: "nic" }, { isAwaited: true }))).toMatchObject({
       refused:
         'MAC 02:00:00:00:00:01 of interface "nic" is in use by VirtualMachine default/web (a), which was admitted a short while ago and may still be created. ' +
-        "Leave macAddress out to get a free address. To use this one, try again in two minutes: it is free then if that object was not created.",
+        "Leave macAddress out to get an address from the pool. To use this one, try again in two minutes: it is free then if that object was not created.",
     });
   });
 
@@ -187,7 +187,7 @@ describe("a request for an address that has a claim", () => {
       code: "MACPOOL_SHARED_TOO_OFTEN",
       refused:
         'MAC 02:00:00:00:00:01 of interface "nic" is already shared by 64 objects, which is the maximum (objects that are being ' +
-        "created count). Leave macAddress out to get a free address, or delete some of the objects that have this one.",
+        "created count). Leave macAddress out to get an address from the pool, or delete some of the objects that have this one.",
     });
     expect(decide(allocatedTo(...others), ask({ name: "vm-7", uid: "u7" }, { had: true }))).toHaveProperty(
       "owners.length",
@@ -246,7 +246,7 @@ describe("a request for an address that has a claim", () => {
     const pods = allocatedTo(owner({ kind: "Pod", interface: "net1" }));
     expect(decide(pods, ask({ kind: "Pod", name: "other" }, { field: "mac" }))).toMatchObject({
       refused: expect.stringContaining(
-        "Leave mac out to get a free address. To use this one, delete the other pod first.",
+        "Leave mac out to get an address from the pool. To use this one, delete the other pod first.",
       ),
     });
   });

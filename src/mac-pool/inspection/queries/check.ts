@@ -124,7 +124,7 @@ function conflictText(mac: string, named: string, isOwn: boolean, code: string):
   if (code === "MACPOOL_SHARED_TOO_OFTEN")
     return `${mac} has as many owners as an address can have: choose another one.`;
   const kept = isOwn ? ". Its owner keeps it. For another VM, leave the address out" : ". Leave the address out";
-  return `${mac} is in use by ${named}${kept} to get a free one, or take it from its owner first.`;
+  return `${mac} is in use by ${named}${kept} to get one from the pool, or take it from its owner first.`;
 }
 
 function acceptedText(

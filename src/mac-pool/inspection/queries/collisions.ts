@@ -15,7 +15,7 @@ const MAX_COLLISIONS = 1_000;
 const MAX_PARTIES = 100;
 
 const ADVICE =
-  "Stop all but one of the parties, or give them other addresses: leave the address out to get a free one from the pool.";
+  "Stop all but one of the parties, or give them other addresses: leave the address out to get one from the pool.";
 
 const SAID_ADVICE = "Where only its annotation says that a pod has it, look at the pod's interfaces first.";
 

@@ -112,7 +112,7 @@ describe("the refusals that a replica remembers", () => {
     log.add("VirtualMachine", request("mine", "web"), hostAddress(FIRST, asks, hosts, "macAddress"));
     const told = (scope: Scope) => log.list(scope).map(({ message }) => message.split(" is the address of ")[1]);
     const rest =
-      " The two would receive each other's traffic. Leave macAddress out to get a free address, or choose another one.";
+      " The two would receive each other's traffic. Leave macAddress out to get an address from the pool, or choose another one.";
     expect(told(EVERYTHING)).toEqual([`interface eno1 of node node-a.${rest}`]);
     expect(told({ namespace: "mine" })).toEqual([`an interface of a node.${rest}`]);
   });
