@@ -11,7 +11,7 @@ import { pastable } from "../pasted-commands.ts";
 import { describePool, usedText } from "../pool-text.ts";
 import { withCommas } from "../quantities.ts";
 import { type Column, formatTable, tableOptions } from "../table.ts";
-import { painted, type Terminal } from "../terminal.ts";
+import { painted, type Terminal, wrapped } from "../terminal.ts";
 import { formatList, formatViews, poolNameOf } from "../views-text.ts";
 
 export const status: CommandSpec = {
@@ -34,8 +34,11 @@ export const status: CommandSpec = {
   },
 };
 
+/** Of all pools at once, or of an address outside every range. */
+const NO_POOL = "";
+
 interface Problems {
-  /** By pool. */
+  /** By pool, or NO_POOL. */
   readonly ofPool: ReadonlyMap<string, readonly Finding[]>;
   /** With those that are of no pool, and those that the list is too long for. */
   readonly total: number;
@@ -55,7 +58,7 @@ async function problemsOf(pools: readonly PoolView[], { ask }: CommandInput): Pr
   const found = view.findings.filter(({ code }) => code !== "SERVICE_AWAY");
   const ofPool = Map.groupBy(found, ({ pool, mac: text }) => {
     const mac = text === undefined ? undefined : parseMac(text);
-    return pool ?? (mac && poolWith(pools, mac)?.name) ?? "";
+    return pool ?? (mac && poolWith(pools, mac)?.name) ?? NO_POOL;
   });
   return { ofPool, total: view.total - (view.findings.length - found.length) };
 }
@@ -98,8 +101,10 @@ function ofAll(
   ];
   const fullestFirst = pools.toSorted((a, b) => fullnessOf(b) - fullnessOf(a));
   const table = formatTable(columns, fullestFirst, tableOptions(line.options, terminal));
+  const ofNoPool = codesText(ofPool.get(NO_POOL) ?? []);
+  const others = ofNoPool === "" ? "" : wrapped(terminal, `Of no pool: ${ofNoPool}`, 0);
   return {
-    stdout: `${table}${unknown === undefined ? `\n${verdict(total, line.options, terminal)}` : ""}`,
+    stdout: `${table}${unknown === undefined ? `\n${others}${verdict(total, line.options, terminal)}` : ""}`,
     ...note,
     exitCode,
   };
