@@ -191,10 +191,10 @@ describe("the pool's service", () => {
       stdout: "",
       stderr: `error: ${detail}\n`,
     });
-    const hint = " For what is in your namespace, name it: ?namespace=NAME.";
-    expect((await say({ proxy: problem(403, "FORBIDDEN", detail + hint) }, "doctor")).stderr).toBe(
-      `error: ${detail} If you may read one namespace only, name it: -n NAMESPACE.\n`,
-    );
+    for (const hint of [" For what is in your namespace, name it:", " For what is in another namespace, name it:"]) {
+      const { stderr } = await say({ proxy: problem(403, "FORBIDDEN", `${detail}${hint} ?namespace=NAME.`) }, "doctor");
+      expect(stderr).toBe(`error: ${detail}${hint} -n NAMESPACE.\n`);
+    }
     const near = problem(404, "NOT_FOUND", 'there is no MACPool "defalt"', { didYouMean: "default" });
     expect((await say({ rest: () => near }, "map", "defalt")).stderr).toBe(
       'error: there is no MACPool "defalt"; did you mean default?\n',

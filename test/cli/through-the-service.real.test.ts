@@ -122,7 +122,7 @@ describe("kubectl macpool through the API server's proxy", () => {
       expect(refused.stderr, args.join(" ")).not.toContain("?namespace=");
     }
     const { stderr } = await macpool("doctor", "--kubeconfig", tenant);
-    expect(stderr).toMatch(/ If you may read one namespace only, name it: -n NAMESPACE\.\n$/);
+    expect(stderr).toMatch(/ For what is in your namespace, name it: -n NAMESPACE\.\n$/);
   });
 
   it("says in the words of the command line what is refused", async () => {

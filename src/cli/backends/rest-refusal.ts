@@ -25,8 +25,8 @@ const SAID: Readonly<Record<string, string>> = {
 };
 /** What the types of its problems have before the code. */
 const PROBLEM_TYPE = "urn:macpool:";
-const HINT_OF_REST = / For what is in your namespace, name it:.*$/;
-const HINT = " If you may read one namespace only, name it: -n NAMESPACE.";
+const HINT_OF_REST = / For what is in (your|another) namespace, name it:.*$/;
+const HINT = " For what is in $1 namespace, name it: -n NAMESPACE.";
 const LONG_LIST = "The list took longer than five minutes: try again, or ask for one namespace.";
 
 const NO_PROXY =

@@ -91,11 +91,11 @@ export class ReaderAccess {
     return asked(() => access.isAllowed(user, { group: MAC_POOL_GROUP, ...wanted, namespace }, mayAsk));
   }
 
-  /** Everything, or else the first of the namespaces in which the right is there. */
-  async scope(user: User, wanted: Wanted, namespaces: readonly string[]): Promise<Scope> {
+  /** Everything, or else the first of the namespaces in which the right is there. `named`: the one that the reader wrote. */
+  async scope(user: User, wanted: Wanted, namespaces: readonly string[], named?: string): Promise<Scope> {
     if (await this.mayDo(user, wanted)) return EVERYTHING;
     for (const namespace of namespaces) if (await this.mayDo(user, wanted, namespace)) return { namespace };
-    throw forbidden(user, wanted, namespaces.length > 0);
+    throw forbidden(user, wanted, named);
   }
 
   /**
@@ -121,17 +121,17 @@ async function asked<T>(ask: () => Promise<T>): Promise<T> {
   }
 }
 
-/** Names no namespace: the reader may not know which one has what they asked for. `asksForOne`: whether they asked about one. */
-function forbidden({ username }: User, { verb, resource }: Wanted, asksForOne: boolean): Problem {
-  const [where, hint] = whereOf(resource, asksForOne);
-  const detail = `User ${JSON.stringify(username)} may not ${verb} ${resource}.${MAC_POOL_GROUP}${where}. Ask for a role that allows it.${hint}`;
+/** Names no namespace but that of the question: the reader may not know which one has what they asked for. */
+function forbidden({ username }: User, { verb, resource }: Wanted, named: string | undefined): Problem {
+  const [where, hint] = whereOf(resource, named);
+  const detail = `User ${JSON.stringify(username)} may not ${verb} ${resource}.${MAC_POOL_GROUP} ${where}. Ask for a role that allows it.${hint}`;
   return new Problem("MACPOOL_FORBIDDEN", detail);
 }
 
-function whereOf(resource: Wanted["resource"], asksForOne: boolean): readonly [string, string] {
-  if (resource === "macpools") return [" in the cluster", ""];
-  if (asksForOne) return [": neither in the whole cluster nor in the namespace that was asked for", ""];
-  return [" in the whole cluster", " For what is in your namespace, name it: ?namespace=NAME."];
+function whereOf(resource: Wanted["resource"], named: string | undefined): readonly [string, string] {
+  if (resource === "macpools") return ["in the cluster", ""];
+  const hint = `For what is in ${named === undefined ? "your" : "another"} namespace, name it: ?namespace=NAME.`;
+  return [named === undefined ? "in the whole cluster" : `in namespace ${named} or in the whole cluster`, ` ${hint}`];
 }
 
 /** Of strangers at one client address. */

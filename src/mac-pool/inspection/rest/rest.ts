@@ -114,6 +114,10 @@ async function answer(
   return reply.type("application/json").send(bytes);
 }
 
+interface Named {
+  readonly namespace?: string;
+}
+
 /** Called with a known user only, because a refusal says how to ask. */
 async function questionOf(
   operation: Operation,
@@ -127,7 +131,8 @@ async function questionOf(
   const params = readParameters(operation.params, request.params);
   const query = readParameters(operation.query, request.query);
   const namespaces = operation.namespacesOf?.({ params, query, inspector }) ?? [];
-  const scope = await access.scope(user, operation.wanted, namespaces);
+  const { namespace } = { ...(query as Named), ...(params as Named) };
+  const scope = await access.scope(user, operation.wanted, namespaces, namespace);
   return { params, query, inspector, user, scope, access, viewers };
 }
 

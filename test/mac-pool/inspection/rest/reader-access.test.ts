@@ -5,7 +5,7 @@ import { ManualClock } from "../../../kube/support/manual-clock.ts";
 const READER = { username: "eve", uid: "", groups: [], extra: {} };
 const CLAIMS = { verb: "list", resource: "macclaims" } as const;
 
-it("tells to name a namespace only who has named none", async () => {
+it("names the namespace that may not be read, and how to name another", async () => {
   const access = new ReaderAccess({
     tokens: { userOf: async () => READER },
     access: { isAllowed: async () => false },
@@ -18,10 +18,14 @@ it("tells to name a namespace only who has named none", async () => {
       detail: `${may} in the whole cluster. Ask for a role that allows it. For what is in your namespace, name it: ?namespace=NAME.`,
     },
   });
-  await expect(access.scope(READER, CLAIMS, ["lab"])).rejects.toMatchObject({
+  await expect(access.scope(READER, CLAIMS, ["lab"], "lab")).rejects.toMatchObject({
     view: {
-      detail: `${may}: neither in the whole cluster nor in the namespace that was asked for. Ask for a role that allows it.`,
+      detail: `${may} in namespace lab or in the whole cluster. Ask for a role that allows it. For what is in another namespace, name it: ?namespace=NAME.`,
     },
+  });
+  // That an address is in use in some namespace is not told to who may not read it.
+  await expect(access.scope(READER, CLAIMS, ["lab"])).rejects.toMatchObject({
+    view: { detail: expect.stringContaining(`${may} in the whole cluster. Ask`) },
   });
   await expect(access.scope(READER, { verb: "get", resource: "macpools" }, [])).rejects.toMatchObject({
     view: {
