@@ -2,7 +2,7 @@ import type { NadRef } from "../../api/claim-network.ts";
 import type { NodeMACs } from "../../api/node-macs.ts";
 import type { Pod } from "../../kube/client/built-in-kinds.ts";
 import type { KubeObject } from "../../kube/client/resource.ts";
-import type { CollisionView, NetworkView } from "../../mac-pool/inspection/rest/views.ts";
+import type { BridgeView, CollisionView, NetworkView } from "../../mac-pool/inspection/rest/views.ts";
 import type { KnownHistory, OwnerRef } from "../backends/pool-backend.ts";
 import type { Network } from "../networks.ts";
 
@@ -78,6 +78,8 @@ export interface WayInterface {
   readonly network: Read<Network>;
   /** What the pool's service tells of the network, where the user may not see all objects that say it. */
   readonly told?: NetworkView | undefined;
+  /** What it tells of the bridge of that network. */
+  readonly toldBridge?: BridgeView | undefined;
   /** How others have the address in place of this one: `which the pool gave to VirtualMachine lab/web`. */
   readonly taken?: string | undefined;
 }

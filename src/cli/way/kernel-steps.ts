@@ -4,7 +4,7 @@ import { hasVlan, USUAL_MTU } from "../../nad-lint/node-checks.ts";
 import { describeVlans } from "../../nad-lint/segment.ts";
 import type { Read } from "./facts.ts";
 import type { NetworkOnBridge } from "./network-on-bridge.ts";
-import { named, ok, unknown, wrong } from "./step.ts";
+import { named, ok, staysOn, unknown, wrong } from "./step.ts";
 
 /**
  * The bridge in the kernel of a node, as far as the node's own report says it. The port of the VM and its rules are in no
@@ -35,8 +35,7 @@ export function kernelSteps(reports: Read<readonly NodeMACs[]>, node: string, ne
   const set = `${bridge.name} of ${node}: MTU ${bridge.mtu}${bridge.vlanFiltering ? ", filters VLANs" : ""}`;
   if (uplinks === undefined) return { kernel: unknown("kernel", `${set}; its uplinks are not reported`) };
   if (uplinks.length === 0) {
-    const leaving = ok("frames", `no uplink: only VMs of ${node} hear it`);
-    return { kernel: ok("kernel", `${set}; no uplink`), leaving };
+    return { kernel: ok("kernel", `${set}; no uplink`), leaving: staysOn(node) };
   }
   const passing = uplinks.filter((uplink) => uplink.carrier && passes(bridge, uplink, network));
   if (passing.length === 0) return { kernel: unknown("kernel", `${set}; VLANs of its uplinks are not reported`) };

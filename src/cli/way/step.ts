@@ -10,6 +10,9 @@ export const unknown = (step: Name, text: string, remedy?: string): Step =>
 
 export const wrong = (step: Name, text: string, remedy: string): Step => ({ step, state: "wrong", text, remedy });
 
+/** Of frames on a bridge without an uplink. */
+export const staysOn = (node: string): Step => ok("frames", `no uplink: only VMs of ${node} hear it`);
+
 /** Of what a tenant, a plugin or the scheduler wrote, as much as a line repeats. */
 const MAX_QUOTED = 300;
 

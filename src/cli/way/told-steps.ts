@@ -1,8 +1,8 @@
 import { nodesHave } from "../../api/network-text.ts";
 import type { Step } from "../../api/way.ts";
-import type { NetworkView } from "../../mac-pool/inspection/rest/views.ts";
+import type { BridgeOnNodeView, BridgeView, NetworkView } from "../../mac-pool/inspection/rest/views.ts";
 import { vlansOf } from "../network-text.ts";
-import { named, ok, quoted, unknown, wrong } from "./step.ts";
+import { named, ok, quoted, staysOn, unknown, wrong } from "./step.ts";
 
 /** Steps of a network by what the pool's service tells of it, where the objects themselves are out of the user's reach. */
 
@@ -31,19 +31,59 @@ export function toldBridge(view: NetworkView, hasNode: boolean): Step {
 }
 
 /** `hidden`: why the report of the node is not known. */
-export function toldKernel(view: NetworkView, node: string, hidden: string): Step {
+export function toldKernel(
+  view: NetworkView,
+  bridge: BridgeView | undefined,
+  node: string,
+  hidden: string,
+): { readonly kernel: Step; readonly leaving: Step } {
   const name = quoted(`${view.namespace}/${view.name}`);
+  const leaving = unknown("frames", `by which uplinks frames leave ${node} is ${hidden}`);
   switch (view.cells.find((one) => one.node === node)?.verdict) {
     case "Works":
-      return ok("kernel", `${node} fits ${name}; MTU and uplinks there are ${hidden}`);
+      return toldSettings(view, bridge && settingsOn(bridge, node), node, hidden);
     case "Warning":
-      return wrong("kernel", `on ${node}, not all is as ${name} says`, showNetwork(view));
+      return { kernel: wrong("kernel", `on ${node}, not all is as ${name} says`, showNetwork(view)), leaving };
     case "Fails":
-    case "NoBridge":
-      return wrong("kernel", `on ${node}, nothing on ${name} starts or gets a connection`, showNetwork(view));
+    case "NoBridge": {
+      const text = `on ${node}, nothing on ${name} starts or gets a connection`;
+      return { kernel: wrong("kernel", text, showNetwork(view)), leaving };
+    }
     default:
-      return unknown("kernel", `the report of ${node} is ${hidden}`);
+      return { kernel: unknown("kernel", `the report of ${node} is ${hidden}`), leaving };
   }
+}
+
+/** Of a node that fits the network. */
+function toldSettings(view: NetworkView, on: BridgeSettings | undefined, node: string, hidden: string) {
+  const { bridge = "", namespace, name } = view;
+  if (on?.uplink === undefined) {
+    const leaving = unknown("frames", `by which uplinks frames leave ${node} is ${hidden}`);
+    const text = `${node} fits ${quoted(`${namespace}/${name}`)}; MTU and uplinks there are ${hidden}`;
+    return { kernel: ok("kernel", text), leaving };
+  }
+  const set = `${bridge} of ${node}: MTU ${on.mtu}${on.vlanFiltering ? ", filters VLANs" : ""}`;
+  if (on.uplink === "none") return { kernel: ok("kernel", `${set}; no uplink`), leaving: staysOn(node) };
+  if (on.uplink === "down") {
+    const text = `no carrier at the uplinks of ${bridge} on ${node}: no frame leaves the node`;
+    const kernel = wrong("kernel", text, "Ask an administrator to look at the cable, and at the port of the switch.");
+    return { kernel, leaving: unknown("frames", text) };
+  }
+  const frames = vlansOf(view) === "" ? "frames" : `frames of ${vlansOf(view)}`;
+  const leaving = ok("frames", `${frames} leave ${node} by an uplink that is up; its name is ${hidden}`);
+  return { kernel: ok("kernel", `${set}; an uplink up`), leaving };
+}
+
+type BridgeSettings = Pick<BridgeOnNodeView, "mtu" | "vlanFiltering" | "uplink">;
+
+/** Of many nodes, the list names only those where the bridge is not as on most; where it is the same on all, that is known. */
+function settingsOn(bridge: BridgeView, node: string): BridgeSettings | undefined {
+  const named = bridge.on.find((one) => one.node === node);
+  const { mtus, filtering, uplink } = bridge;
+  const [mtu, ...others] = mtus;
+  if (named !== undefined || mtu === undefined || others.length > 0) return named;
+  if (filtering === "mixed" || uplink === undefined || uplink === "mixed") return undefined;
+  return { mtu, vlanFiltering: filtering === "on", uplink };
 }
 
 function showNetwork({ namespace, name }: NetworkView): string {

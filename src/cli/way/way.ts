@@ -94,9 +94,9 @@ function kernelOf(facts: WayFacts, nic: WayInterface, node: KnownNode, bridged: 
   }
   if ("unknown" in nic.network && nic.told === undefined) return untold(`the network is ${nic.network.unknown}`);
   const hidden = "unknown" in reports ? reports.unknown : "not known without the network";
+  if (nic.told !== undefined) return toldKernel(nic.told, nic.toldBridge, node.value, hidden);
   const leaving = unknown("frames", `by which uplinks frames leave ${node.value} is ${hidden}`);
-  if (nic.told === undefined) return { kernel: unknown("kernel", `the report of ${node.value} is ${hidden}`), leaving };
-  return { kernel: toldKernel(nic.told, node.value, hidden), leaving };
+  return { kernel: unknown("kernel", `the report of ${node.value} is ${hidden}`), leaving };
 }
 
 const untold = (text: string) => ({ kernel: unknown("kernel", text), leaving: unknown("frames", text) });

@@ -4,7 +4,7 @@ import { isNamesake } from "../../api/mac-claim.ts";
 import { NETWORKS_ANNOTATION } from "../../api/names.ts";
 import type { Way } from "../../api/way.ts";
 import { isForbidden } from "../../kube/client/api-error.ts";
-import type { CollisionView, ListView } from "../../mac-pool/inspection/rest/views.ts";
+import type { BridgeView, CollisionView, ListView } from "../../mac-pool/inspection/rest/views.ts";
 import type { KnownHistory, OwnerRef } from "../backends/pool-backend.ts";
 import { isUnknownToPool } from "../backends/rest-refusal.ts";
 import { describeOwner, hiddenText } from "../claim-text.ts";
@@ -35,6 +35,7 @@ export const CLAIMS_HIDDEN = notVisible("list on macclaims");
 export class Ways {
   readonly #input: CommandInput;
   readonly #reader: FactReader;
+  readonly #bridges = new Map<string, Promise<readonly BridgeView[]>>();
 
   private constructor(input: CommandInput, reader: FactReader) {
     this.#input = input;
@@ -97,14 +98,24 @@ export class Ways {
   }
 
   /** What the service tells of a network; nothing where it tells this user nothing of it. */
-  async #told({ nad, network }: WayInterface): Promise<Partial<Pick<WayInterface, "network" | "told">>> {
+  async #told({ nad, network }: WayInterface): Promise<Partial<Pick<WayInterface, "network" | "told" | "toldBridge">>> {
     if (nad === undefined) return {};
     try {
-      return { told: await this.#input.ask((backend) => backend.network(nad.namespace, nad.name)) };
+      const told = await this.#input.ask((backend) => backend.network(nad.namespace, nad.name));
+      const bridges = await readOfPool(this.#bridgesOf(nad.namespace));
+      const known = "value" in bridges ? bridges.value : undefined;
+      return { told, toldBridge: known?.find(({ name }) => name === told.bridge) };
     } catch (error) {
       if (!(error instanceof CliError)) throw error;
       return "unknown" in network && isUnknownToPool(error) ? { network: NO_NETWORK } : {};
     }
+  }
+
+  /** Asked once for each namespace. */
+  #bridgesOf(namespace: string): Promise<readonly BridgeView[]> {
+    const known = this.#bridges.get(namespace) ?? this.#input.ask((backend) => backend.bridges(namespace));
+    this.#bridges.set(namespace, known);
+    return known;
   }
 
   /** Other objects than this one that have the address, and how they came to it, in words. */

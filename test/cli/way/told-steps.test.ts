@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { wayOf } from "../../../src/cli/way/way.ts";
-import type { NetworkView } from "../../../src/mac-pool/inspection/rest/views.ts";
+import type { BridgeView, NetworkView } from "../../../src/mac-pool/inspection/rest/views.ts";
 import { HIDDEN, MAC, NIC, WORKING } from "./working-way.ts";
 
 const NODES = { total: 3, withBridge: 1, works: 1, warning: 0, fails: 0, noBridge: 2, unknown: 0 };
@@ -10,6 +10,11 @@ const TOLD: NetworkView = {
   nodes: NODES,
   cells: [{ node: "node-a", running: 1, verdict: "Works" }],
 };
+const BRIDGE_TOLD: BridgeView = {
+  ...{ name: "br1", nodes: 1, totalNodes: 3, mtus: [1500], filtering: "on", uplink: "up", networks: 1, running: 1 },
+  on: [{ node: "node-a", mtu: 1500, vlanFiltering: true, uplink: "up", running: 1 }],
+  ...{ problems: [], notes: [] },
+};
 const error = {
   code: "plugin-refuses",
   severity: "error",
@@ -17,9 +22,9 @@ const error = {
   message: "the plugin refuses it",
 } as const;
 
-function walk(told: Partial<NetworkView> = {}, sees: Partial<typeof WORKING> = {}) {
+function walk(told: Partial<NetworkView> = {}, sees: Partial<typeof WORKING> = {}, toldBridge?: BridgeView) {
   const facts = { ...WORKING, nodes: HIDDEN, reports: HIDDEN, ...sees };
-  return wayOf(facts, { ...NIC, network: HIDDEN, told: { ...TOLD, ...told } });
+  return wayOf(facts, { ...NIC, network: HIDDEN, told: { ...TOLD, ...told }, toldBridge });
 }
 
 describe("the way of a network that only the service tells of", () => {
@@ -53,6 +58,47 @@ describe("the way of a network that only the service tells of", () => {
   ])("ends at %s", (_, told, name, text) => {
     const remedy = "kubectl macpool network blue -n lab says what is wrong.";
     expect(walk(told).at(-1)).toEqual({ step: name, state: "wrong", text, remedy });
+  });
+
+  it.each<readonly [string, Partial<BridgeView>, string, string]>([
+    [
+      "an uplink that is up",
+      {},
+      "br1 of node-a: MTU 1500, filters VLANs; an uplink up",
+      `frames of VLAN 100 leave node-a by an uplink that is up; its name is ${HIDDEN.unknown}`,
+    ],
+    [
+      "no uplink",
+      { on: [{ node: "node-a", mtu: 9000, vlanFiltering: false, uplink: "none", running: 1 }] },
+      "br1 of node-a: MTU 9000; no uplink",
+      "no uplink: only VMs of node-a hear it",
+    ],
+    [
+      "no uplink on any of many nodes",
+      { on: [], uplink: "none" },
+      "br1 of node-a: MTU 1500, filters VLANs; no uplink",
+      "no uplink: only VMs of node-a hear it",
+    ],
+    [
+      "one that is not as on most, nobody says where",
+      { on: [], mtus: [1500, 9000] },
+      `node-a fits lab/blue; MTU and uplinks there are ${HIDDEN.unknown}`,
+      `by which uplinks frames leave node-a is ${HIDDEN.unknown}`,
+    ],
+  ])("tells of the bridge what the service tells: %s", (_, told, kernel, frames) => {
+    const steps = walk({}, {}, { ...BRIDGE_TOLD, ...told });
+    const texts = Object.fromEntries(steps.map(({ step, text }) => [step, text]));
+    expect(texts).toMatchObject({ kernel, frames });
+  });
+
+  it("ends at uplinks without a carrier", () => {
+    const on = [{ node: "node-a", mtu: 1500, vlanFiltering: true, uplink: "down" as const, running: 1 }];
+    expect(walk({}, {}, { ...BRIDGE_TOLD, on }).at(-1)).toEqual({
+      step: "kernel",
+      state: "wrong",
+      text: "no carrier at the uplinks of br1 on node-a: no frame leaves the node",
+      remedy: "Ask an administrator to look at the cable, and at the port of the switch.",
+    });
   });
 
   it("says where a VM without a node could start", () => {
