@@ -2,7 +2,14 @@ import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { instanceOf, machine } from "../mac-pool/machines.ts";
 import { CliHarness } from "./support/cli-harness.ts";
 import { reportOf } from "./support/objects.ts";
-import { FORBIDDEN, linesOf, nodeOf, type PreflightCluster, webhooksTo } from "./support/preflight-cluster.ts";
+import {
+  deadNode,
+  FORBIDDEN,
+  linesOf,
+  nodeOf,
+  type PreflightCluster,
+  webhooksTo,
+} from "./support/preflight-cluster.ts";
 
 const FIRST = "02:5d:1c:00:00:00";
 const LAST = "02:5d:1c:ff:ff:ff";
@@ -183,7 +190,7 @@ describe("preflight about ranges and addresses", () => {
     [
       "one missing",
       { "network-attachment-definitions": NETWORKS, nodes: [nodeOf("a", { bridges: ["br1"] })] },
-      ["note: No node publishes br2, which networks lab/green and lab/ovs need: VMs on it wait for a node that does."],
+      ["note: No node publishes br2; networks lab/green and lab/ovs need it: VMs on it wait for a node that does."],
     ],
     [
       "hidden networks",
@@ -197,5 +204,19 @@ describe("preflight about ranges and addresses", () => {
     ],
   ])("bridges: %s", async (_, lists = {}, lines) => {
     expect(await linesOf(harness, "bridges", { lists })).toEqual(lines);
+  });
+
+  it("bridges: names the node that has a bridge and does not publish it", async () => {
+    const cluster: PreflightCluster = {
+      lists: {
+        "network-attachment-definitions": NETWORKS,
+        nodes: [nodeOf("a", { bridges: ["br1"] }), deadNode("b")],
+      },
+      groups: { "macpool.network.kubevirt.io": ["v1alpha1"] },
+      hosts: ["b", "gone"].map((name) => ({ ...reportOf(name, []), bridges: [{ name: "br2" }] })),
+    };
+    expect(await linesOf(harness, "bridges", cluster)).toEqual([
+      "note: No node publishes br2, though b (NotReady, cordoned) reports it; networks lab/green and lab/ovs need it: VMs on it wait for a node that does.",
+    ]);
   });
 });

@@ -3,6 +3,7 @@ import { machine } from "../mac-pool/machines.ts";
 import { CliHarness } from "./support/cli-harness.ts";
 import { macpool, NARROW } from "./support/macpool.ts";
 import {
+  deadNode,
   FORBIDDEN,
   linesOf,
   nodeOf,
@@ -261,7 +262,16 @@ describe("preflight about the platform", () => {
       [nodeOf("a"), nodeOf("win", { operatingSystem: "windows" })],
       [
         "ok: 1 node: CNI plugins go to /opt/cni/bin (Kubernetes).",
-        "note: win is left out: without Linux, no machine, not selected by the configuration, or not started yet.",
+        "note: win is left out: it runs windows, not Linux.",
+      ],
+    ],
+    [
+      "that has not started, and one that is no machine",
+      [nodeOf("a"), deadNode("b"), { metadata: { name: "c", labels: { type: "virtual-kubelet" } } }],
+      [
+        "ok: 1 node: CNI plugins go to /opt/cni/bin (Kubernetes).",
+        "note: b is left out: no kubelet has reported there yet (NotReady, cordoned).",
+        "note: c is left out: a virtual kubelet is no machine.",
       ],
     ],
     [

@@ -5,11 +5,13 @@ import { apiVersionOf, type KubeObject } from "../../kube/client/resource.ts";
 import { bridgeOfConfig } from "../../nad-lint/segment.ts";
 import { networkIn } from "../networks.ts";
 import { bounded, type CheckLine, listed, note, ok, unchecked } from "./check-line.ts";
+import { knownValue } from "./cluster-reader.ts";
+import { stateText } from "./node-check.ts";
 import type { PreflightFacts } from "./preflight-facts.ts";
 import { keyOf } from "./workloads.ts";
 
 /** Bridges that networks need and no node has, as far as a bridge-marker publishes those of the nodes already. */
-export function checkBridges({ networks, nodes }: PreflightFacts): readonly CheckLine[] {
+export function checkBridges({ networks, nodes, reports }: PreflightFacts): readonly CheckLine[] {
   if ("unknown" in networks) return [unchecked("bridges", "which bridges networks need", networks.unknown)];
   const needed = neededBridges(networks.value ?? []);
   if (needed.size === 0) return [ok("bridges", "No network needs a bridge of the nodes yet.")];
@@ -23,9 +25,20 @@ export function checkBridges({ networks, nodes }: PreflightFacts): readonly Chec
   if (missing.length === 0) {
     return [ok("bridges", `Nodes publish all bridges that networks need: ${listed([...needed.keys()])}.`)];
   }
+  const known = new Map((nodes.value ?? []).map((node) => [node.metadata.name, node]));
   const lines = missing.map(([bridge, names]) => {
-    const what = `No node publishes ${bridge}, which ${names.length === 1 ? "network" : "networks"} ${listed(names)}`;
-    return note("bridges", `${what} ${names.length === 1 ? "needs" : "need"}: VMs on it wait for a node that does.`);
+    const reporting = (knownValue(reports) ?? []).filter(({ bridges = [] }) =>
+      bridges.some((one) => one.name === bridge),
+    );
+    const having = reporting.flatMap(({ metadata: { name = "" } }) => {
+      const node = known.get(name);
+      return node === undefined ? [] : [`${name}${stateText(node)}`];
+    });
+    const but =
+      having.length === 0 ? "" : `, though ${listed(having)} ${having.length === 1 ? "reports" : "report"} it`;
+    const need = names.length === 1 ? "needs it" : "need it";
+    const what = `No node publishes ${bridge}${but}; ${names.length === 1 ? "network" : "networks"} ${listed(names)} ${need}`;
+    return note("bridges", `${what}: VMs on it wait for a node that does.`);
   });
   return bounded(lines, (count) => note("bridges", `${count} more bridges are published by no node.`));
 }

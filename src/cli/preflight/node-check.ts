@@ -1,6 +1,6 @@
 import { K3S_CURRENT, K3S_CURRENT_TEXT } from "../../api/linux-bridge-config.ts";
 import type { Node } from "../../kube/client/built-in-kinds.ts";
-import { DEFAULT_WORKLOAD_SELECTOR, nodeLayouts } from "../../operator/watch/node-layout.ts";
+import { DEFAULT_WORKLOAD_SELECTOR, leftOutBecause, nodeLayouts } from "../../operator/watch/node-layout.ts";
 import { type CheckLine, listed, note, ok, toDo, unchecked } from "./check-line.ts";
 import { knownValue } from "./cluster-reader.ts";
 import type { PreflightFacts } from "./preflight-facts.ts";
@@ -36,7 +36,7 @@ export function checkNodes({ nodes, openShift, config }: PreflightFacts): readon
     }),
     ...(binDir.startsWith(K3S_CURRENT) ? [note("nodes", `${K3S_CURRENT_TEXT}.`)] : []),
     ...withoutImage(all, used),
-    ...leftOut(all, used),
+    ...leftOut(all, selector),
   ];
 }
 
@@ -51,12 +51,25 @@ function withoutImage(all: readonly Node[], used: readonly string[]): readonly C
   return [toDo("nodes", text, "kubectl get nodes -L kubernetes.io/arch")];
 }
 
-/** Those without Linux, those that are no machines, and those that the configuration does not select. */
-function leftOut(all: readonly Node[], used: readonly string[]): readonly CheckLine[] {
-  const left = all.map(nameOf).filter((name) => !used.includes(name));
-  if (left.length === 0) return [];
-  const text = "left out: without Linux, no machine, not selected by the configuration, or not started yet.";
-  return [note("nodes", `${listed(left)} ${left.length === 1 ? "is" : "are"} ${text}`)];
+function leftOut(all: readonly Node[], selector: Readonly<Record<string, string>>): readonly CheckLine[] {
+  const reasons = all.flatMap((node) => {
+    const reason = leftOutBecause(node, selector);
+    return reason === undefined ? [] : [{ name: nameOf(node), text: `${reason}${stateText(node)}` }];
+  });
+  return [...Map.groupBy(reasons, ({ text }) => text)].map(([text, nodes]) => {
+    const names = nodes.map(({ name }) => name);
+    return note("nodes", `${listed(names)} ${names.length === 1 ? "is" : "are"} left out: ${text}.`);
+  });
+}
+
+/** ` (NotReady, cordoned)`; empty for a node that takes pods. */
+export function stateText({ spec, status }: Node): string {
+  const ready = status?.conditions?.find(({ type }) => type === "Ready");
+  const states = [
+    ...(ready === undefined || ready.status === "True" ? [] : ["NotReady"]),
+    ...(spec?.unschedulable === true ? ["cordoned"] : []),
+  ];
+  return states.length === 0 ? "" : ` (${states.join(", ")})`;
 }
 
 const nameOf = ({ metadata }: Node): string => metadata.name ?? "";

@@ -118,7 +118,7 @@ export const NO_NODES: NodeLayouts = { layout: KUBERNETES, criSocket: undefined,
 /** `openShift`: every node is OpenShift's. `selector`: of the components' pods on the nodes. */
 export function nodeLayouts(nodes: readonly Node[], openShift: boolean, selector: NodeSelector): NodeLayouts {
   const groups = groupsOf(
-    nodes.filter((node) => saysWhatItIs(node) && isSelected(node, selector)),
+    nodes.filter((node) => leftOutBecause(node, selector) === undefined),
     openShift,
   );
   const layouts = mostFirst(groups, (group) => group.layout, layoutKey);
@@ -167,12 +167,19 @@ function layoutKey({ distribution, cniBinDir }: NodeLayout): string {
   return `${distribution} ${cniBinDir}`;
 }
 
-/** Whether it can run the components' pods, as far as its labels say: affinity is left to the scheduler. */
-function isSelected(node: Node, selector: NodeSelector): boolean {
+/** Why the components' pods can't run there or nobody knows yet what it is, in words; undefined where they can. */
+export function leftOutBecause(node: Node, selector: NodeSelector): string | undefined {
+  return notSelectedBecause(node, selector) ?? (saysWhatItIs(node) ? undefined : "no kubelet has reported there yet");
+}
+
+/** As far as its labels say: affinity is left to the scheduler. */
+function notSelectedBecause(node: Node, selector: NodeSelector): string | undefined {
   const labels = labelsOf(node);
   const os = labels[OS_LABEL] ?? (node.status?.nodeInfo?.operatingSystem || LINUX);
-  if (os !== LINUX || labels[VIRTUAL.label] === VIRTUAL.value) return false;
-  return Object.entries(selector).every(([key, value]) => (key === OS_LABEL ? os : labels[key]) === value);
+  if (os !== LINUX) return `it runs ${os}, not Linux`;
+  if (labels[VIRTUAL.label] === VIRTUAL.value) return "a virtual kubelet is no machine";
+  const missing = Object.entries(selector).find(([key, value]) => (key === OS_LABEL ? os : labels[key]) !== value);
+  return missing && `the configuration selects nodes with label ${missing.join("=")}`;
 }
 
 function isFormerK3s(version: string): boolean {

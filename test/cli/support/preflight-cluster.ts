@@ -150,3 +150,12 @@ export const webhooksTo = (namespace: string): Answer => {
   const clientConfig = { service: { namespace, name: "kubemacpool-service" } };
   return { body: { metadata: { name: "kubemacpool-mutator" }, webhooks: [{ clientConfig }] } };
 };
+
+/** Cordoned, and its kubelet has never reported. */
+export function deadNode(name: string): object {
+  return {
+    metadata: { name },
+    spec: { unschedulable: true },
+    status: { conditions: [{ type: "Ready", status: "Unknown" }] },
+  };
+}
