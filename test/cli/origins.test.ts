@@ -49,3 +49,12 @@ it("leave the age of a shared address to its second owner", async () => {
   const lines = await linesOf(objects(shared), "doctor");
   expect(lines).toContain(`SHARED_ADDRESS  ${FIRST} (for 2 minutes)`);
 });
+
+it("are one finding where the same owners share several addresses", async () => {
+  const second = "02:5d:1c:00:00:ee";
+  const name = `mac-${second.replaceAll(":", "-")}`;
+  const other = { ...shared, metadata: { ...metadata, name }, spec: { ...shared.spec, mac: second } };
+  const lines = await linesOf({ ...objects(shared), claims: [shared, other] }, "doctor");
+  expect(lines.filter((line) => line.startsWith("SHARED_ADDRESS"))).toHaveLength(1);
+  expect(lines).toContain("VirtualMachine default/web and Pod lab/thief have 2 addresses.");
+});

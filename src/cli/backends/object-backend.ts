@@ -17,7 +17,7 @@ import type {
 import { CliError } from "../faults.ts";
 import { KnownClaims } from "./known-claims.ts";
 import { collisionsOf } from "./object-collisions.ts";
-import { countedFindings, findingOf, findingsOf, stationFindings } from "./object-findings.ts";
+import { countedFindings, findingOf, findingsOf, groupedFindings, stationFindings } from "./object-findings.ts";
 import { placed, placeView } from "./object-places.ts";
 import {
   claimView,
@@ -209,7 +209,7 @@ export class ObjectBackend implements PoolBackend {
         ...stationFindings(pool),
         ...countedFindings(pool, ofAddresses),
       ]),
-      ...ofAddresses,
+      ...groupedFindings(ofAddresses),
     ];
     return {
       findings,

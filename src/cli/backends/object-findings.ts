@@ -10,6 +10,20 @@ import { type Finding, poolWith } from "./pool-backend.ts";
 
 const NO_MAC = 0 as Mac;
 
+/** One finding for all addresses that the same owners share. */
+export function groupedFindings(findings: readonly Finding[]): Finding[] {
+  const groups = Map.groupBy(findings, ({ code, mac, message }) =>
+    code === "SHARED_ADDRESS" ? message : `${code} ${mac}`,
+  );
+  return [...groups.values()].flatMap(([first, ...more]) => {
+    if (first === undefined || more.length === 0) return first ?? [];
+    const message = first.message.replace(ONE_ADDRESS, `have ${more.length + 1} addresses.`);
+    return { ...first, message };
+  });
+}
+
+const ONE_ADDRESS = /have one address\.$/;
+
 /** Of an address with several owners, and of one that a station outside the cluster uses too. */
 export function findingsOf({ mac, parties, stations = [] }: CollisionView): Finding[] {
   const names = parties.map(({ kind, namespace, name }) => `${kind} ${namespace}/${name}`).join(" and ");

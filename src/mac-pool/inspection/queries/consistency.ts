@@ -30,6 +30,7 @@ import { collisionViews } from "./collisions.ts";
 import { instanceBehind } from "./owners.ts";
 import { stationsIn } from "./pools.ts";
 import { EVERYTHING, hostAddressIn, type Scope, seen, sees } from "./scope.ts";
+import { type SharedAddress, SharedAddresses } from "./shared-addresses.ts";
 import { UnclaimedAddresses } from "./unclaimed.ts";
 
 const MAX_FINDINGS = 1_000;
@@ -71,10 +72,10 @@ export class ConsistencyQuery {
   async #find(scope: Scope, hasLeader: boolean): Promise<Findings> {
     const found: FindingView[] = [];
     let total = 0;
-    const shared = new Set<string>();
+    const shared = new SharedAddresses();
+    const elsewhere = new Set<string>();
     const note = (finding: FindingView): void => {
       total += 1;
-      if (finding.mac !== undefined && IN_USE_TWICE.has(finding.code)) shared.add(finding.mac);
       if (found.length < MAX_FINDINGS) found.push(finding);
     };
     if (scope.namespace === undefined) {
@@ -89,7 +90,10 @@ export class ConsistencyQuery {
     }
     for (const text of this.#catalog.flapping) {
       const finding = this.#seenElsewhere(text, scope);
-      if (finding !== undefined) note(finding);
+      if (finding !== undefined) {
+        note(finding);
+        elsewhere.add(text);
+      }
       if (++scanned % SLICE === 0) await yieldToOthers();
     }
     const claims = scope.namespace === undefined ? this.#catalog.claims : this.#catalog.claimsIn(scope.namespace);
@@ -101,8 +105,9 @@ export class ConsistencyQuery {
       claims.scan(from, (claim, mac) => {
         if (scanned++ >= SLICE) next = mac;
         else {
-          const finding = this.#ofClaim(claim, mac, scope, nowMs);
-          if (finding !== undefined) note(finding);
+          const found = this.#ofClaim(claim, mac, scope, nowMs);
+          if (found !== undefined && "code" in found) note(found);
+          else if (found !== undefined) shared.add(found);
         }
         return next === undefined;
       });
@@ -110,8 +115,10 @@ export class ConsistencyQuery {
     }
     for (const collision of collisionViews(this.#catalog, scope).items) {
       // What pods only say of themselves raises no alarm.
-      if (collision.isSaid !== true && !shared.has(collision.mac)) note(collides(collision));
+      const { mac, isSaid } = collision;
+      if (isSaid !== true && !shared.has(mac) && !elsewhere.has(mac)) shared.add(collides(collision));
     }
+    for (const finding of shared.findings()) note(finding);
     scanned = 0;
     const unclaimed = new UnclaimedAddresses(this.#catalog, scope);
     for (const { mac, owner } of this.#caches.listed()) {
@@ -142,7 +149,7 @@ export class ConsistencyQuery {
     return { ended: true, message: "All objects that had addresses before the pool knew them are adopted." };
   }
 
-  #ofClaim(claim: MACClaim, mac: Mac, scope: Scope, nowMs: number): FindingView | undefined {
+  #ofClaim(claim: MACClaim, mac: Mac, scope: Scope, nowMs: number): FindingView | SharedAddress | undefined {
     const status = statusOf(claim);
     const at = { mac: claim.spec.mac };
     const dueMs = (text: string | undefined): number => nowMs - (Date.parse(text ?? "") || nowMs);
@@ -171,8 +178,7 @@ export class ConsistencyQuery {
     if (status.owners.length < 2) return undefined;
     const meeting = meetingOwners(status.owners, this.#caches.networks.cached);
     if (meeting.length < 2) return undefined;
-    const message = `${meeting.length} objects have ${at.mac}.`;
-    return { ...at, ...owner, ...sinceOf(sharedSince(meeting)), code: "SHARED_ADDRESS", message, advice: GIVE_ANOTHER };
+    return { ...at, visible, objects: meeting.length, areRunning: false, since: sharedSince(meeting) };
   }
 
   #hostConflict(mac: Mac, scope: Scope): FindingView | undefined {
@@ -236,11 +242,9 @@ export class ConsistencyQuery {
 }
 
 /** Running objects share it, and its claim does not have all of them. */
-function collides({ mac, parties, elsewhere }: CollisionView): FindingView {
-  const [first] = parties;
-  const message = `${parties.length + elsewhere} running objects have ${mac}.`;
-  const since = elsewhere === 0 ? sinceOf(sharedSince(parties)) : {};
-  return { code: "SHARED_ADDRESS", mac, ...namedOwner(first), ...since, message, advice: GIVE_ANOTHER };
+function collides({ mac, parties, elsewhere }: CollisionView): SharedAddress {
+  const since = elsewhere === 0 ? sharedSince(parties) : undefined;
+  return { mac, visible: parties, objects: parties.length + elsewhere, areRunning: true, since };
 }
 
 /** The advice is about a VM, so only of a pod that has its VMI. */
@@ -262,9 +266,6 @@ function namedOwner(
   return { owner: { kind: owner.kind, namespace: owner.namespace, name: owner.name } };
 }
 
-/** Findings about an address that somebody else has too. */
-const IN_USE_TWICE: ReadonlySet<FindingView["code"]> = new Set(["SHARED_ADDRESS", "SEEN_ELSEWHERE"]);
-
 /** What is overdue is so since its time, not since its claim was made. */
 const sinceOf = (time: string | undefined): Pick<FindingView, "since"> => (time === undefined ? {} : { since: time });
 
@@ -273,7 +274,6 @@ const RELEASED_SOON =
   "The leader reads the object and releases the address. If that does not happen in some minutes, look at its log.";
 const DETACH =
   "Live-migrate or restart the VM. With multusDynamicNetworks in the NetworkAddonsConfig, unplugging detaches an interface.";
-const GIVE_ANOTHER = "Give all but one of them another address before they run on the same network.";
 const NO_LEADER: FindingView = {
   code: "NO_LEADER",
   message: "No replica leads: claims are not released, and the status of pools stands still.",

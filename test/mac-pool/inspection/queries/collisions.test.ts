@@ -134,3 +134,45 @@ describe("an address that a station outside the cluster has too", () => {
     expect(await findings("lab")).toEqual([]);
   });
 });
+
+describe("addresses that the same objects share", () => {
+  const shared = async (fixture: InspectionFixture, namespace?: string) => {
+    const scope = namespace === undefined ? EVERYTHING : { namespace };
+    const { findings, total } = await fixture.inspector.consistency(namespace, scope);
+    const found = findings.filter(({ code }) => code === "SHARED_ADDRESS");
+    expect(total).toBe(findings.length);
+    return found.map(({ mac, owner, message }) => [mac, owner?.name, message]);
+  };
+  const [first, second, third] = macsFrom(0, 3).map(formatMac);
+
+  it("are one finding, and those of others another", async () => {
+    const instances = [
+      ...["one", "two"].map((name) => instanceOf(vmOf("default", name, macsFrom(0, 32)), "n")),
+      ...["three", "four"].map((name) => instanceOf(vmOf("default", name, macsFrom(40, 1)), "n")),
+    ];
+    await using fixture = await InspectionFixture.start({ instances });
+    const [other] = macsFrom(40, 1).map(formatMac);
+    expect(await shared(fixture)).toEqual([
+      [first, "one", `The same 2 running objects have 32 addresses: ${first}, ${second}, ${third} and 29 more.`],
+      [other, "three", `2 running objects have ${other}.`],
+    ]);
+    expect(fixture.inspector.status(0).collisions).toBe(33);
+  });
+
+  it("are one finding by their claims, too", async () => {
+    const machines = ["one", "two"].map((name) => vmOf("default", name, macsFrom(0, 2)));
+    const claims = macsFrom(0, 2).map((mac) => claimOf(mac, [owner("default", "one"), owner("default", "two")]));
+    await using fixture = await InspectionFixture.start({ machines, claims });
+    expect(await shared(fixture)).toEqual([
+      [first, "one", `The same 2 objects have 2 addresses: ${first}, ${second}.`],
+    ]);
+  });
+
+  it("name nobody whom the reader may not see", async () => {
+    const instances = ["lab", "shop"].map((namespace) => instanceOf(vmOf(namespace, "web", macsFrom(0, 2)), "n"));
+    await using fixture = await InspectionFixture.start({ namespaces: { lab: {}, shop: {} }, instances });
+    expect(await shared(fixture, "lab")).toEqual([
+      [first, "web", `The same 2 running objects have 2 addresses: ${first}, ${second}.`],
+    ]);
+  });
+});
