@@ -123,11 +123,7 @@ describe("the files of kubectl macpool check -f", () => {
 
   it.each([
     ["nothing to check", [], "check takes one argument: a MAC address, or -f FILE"],
-    [
-      "a file and an address",
-      ["02:00:00:00:00:01", "-f", "vm.yaml"],
-      "check takes no argument: with -f, write MAC or -f FILE",
-    ],
+    ["a file and an address", ["02:00:00:00:00:01", "-f", "vm.yaml"], "check takes a MAC address or -f FILE, not both"],
     ["a file that is not there", ["-f", "absent.yaml"], "absent.yaml can't be read: no such file or directory"],
     ["all namespaces", ["-f", "vm.yaml", "-A"], "check needs a namespace: write -n NAMESPACE in place of -A"],
   ])("ends with 2 for %s", async (_, argv, sentence) => {

@@ -44,6 +44,14 @@ describe("of a namespace in which nothing is found", () => {
     expect(await harness.say(script, ...argv, "-n", "typo", "-o", "json")).toEqual(error);
   });
 
+  it("says of too short a part of an address how long one has to be", async () => {
+    const { exitCode, stderr } = await harness.say({ rest: EMPTY }, "find", "0:2");
+    expect([exitCode, stderr]).toEqual([
+      1,
+      expect.stringContaining('"0:2": a part of an address has at least 4 hex digits; try '),
+    ]);
+  });
+
   it.each(COMMANDS)("%s says no more to who may not know that", async (...argv) => {
     const script: Script = { rest: EMPTY, namespace: () => status(403, "no", "Forbidden") };
     const { exitCode, stdout, stderr } = await harness.say(script, ...argv, "-n", "typo");

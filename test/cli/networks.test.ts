@@ -89,8 +89,17 @@ describe("kubectl macpool networks", () => {
   });
 
   it("says that there is none", async () => {
-    const told = await harness.say({ rest: restOf({ networks: [], bridges: [] }) }, "networks");
-    expect(told).toEqual({ exitCode: 0, stdout: "", stderr: "No network and no bridge is known there.\n" });
+    const told = async (...args: string[]) => {
+      const { exitCode, stderr } = await harness.say(
+        { rest: restOf({ networks: [], bridges: [] }) },
+        "networks",
+        ...args,
+      );
+      return `${exitCode} ${stderr}`;
+    };
+    expect(await told()).toBe("0 No network and no bridge is known.\n");
+    expect(await told("nope")).toBe('0 No network and no bridge has "nope" in its name.\n');
+    expect(await told("-n", "default")).toBe("0 No network and no bridge is known in namespace default.\n");
   });
 
   it("says in the pool's words that there is no such network", async () => {

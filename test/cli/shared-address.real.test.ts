@@ -72,7 +72,7 @@ describe("a tenant whose VM shares its address with VMs of others, under DenyRun
     );
     const instance = await start(twin);
     await expect(start(web)).rejects.toThrow("is running");
-    const told = `${MAC} is also in use by 1 in namespaces that you may not see`;
+    const told = `${MAC} is also in use by 1 object in namespaces that you may not see`;
     await eventually("one that starts", async () => (await alone())?.text === told);
     expect(await alone()).toMatchObject({ state: "wrong" });
     await run(instance, "node-b");
@@ -106,7 +106,7 @@ describe("a tenant whose VM shares its address with VMs of others, under DenyRun
     expect((await macpool("find", MAC)).stdout).toContain("VirtualMachine lab/web");
     expect(await alone()).toMatchObject({
       state: "wrong",
-      text: expect.stringContaining("1 in namespaces that you may not see"),
+      text: expect.stringContaining("1 object in namespaces that you may not see"),
     });
     for (const args of [["check", MAC], ["doctor"], ["list"], ["denials"]]) await macpool(...args);
     await eventually("the watch has told the claim", () => watched.includes(MAC));

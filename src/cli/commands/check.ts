@@ -3,7 +3,7 @@ import type { CheckView } from "../../mac-pool/inspection/rest/views.ts";
 import { plain } from "../backends/plain-text.ts";
 import { describeOwner, hiddenText } from "../claim-text.ts";
 import type { CommandInput, CommandResult, CommandSpec } from "../command.ts";
-import { noArguments, type OptionSpec, oneArgument, textOptions, UsageError } from "../command-line.ts";
+import { type OptionSpec, oneArgument, textOptions, UsageError } from "../command-line.ts";
 import { CliError } from "../faults.ts";
 import { counted, describeFindings } from "../findings-text.ts";
 import { type CheckedObject, checkManifests, type ManifestCheck } from "../manifest-check.ts";
@@ -45,7 +45,7 @@ export const check: CommandSpec = {
     const paths = textOptions(line, FILENAME.name);
     if (line.options.allNamespaces) throw new UsageError("check needs a namespace: write -n NAMESPACE in place of -A");
     if (paths.length === 0) return checkAddress(input);
-    noArguments(line, "with -f, write MAC or -f FILE");
+    if (line.args.length > 0) throw new UsageError("check takes a MAC address or -f FILE, not both");
     const manifests = await readManifests(paths, process.stdin, LIMITS);
     if (manifests.every(({ object }) => object === null)) {
       throw new UsageError(`there is no object in ${paths.join(", ")}: write a manifest into it`);

@@ -66,11 +66,13 @@ async function findByText(wanted: string, input: CommandInput): Promise<CommandR
   if (partly.length > 0 || others.count > 0) return withOthers(partly, others, input);
   const taken = await findTaken(meant, input);
   if (taken !== undefined) return taken;
+  const isShort = /^[0-9a-f]+$/.test(digits) && !isPart;
+  const short = isShort ? `a part of an address has at least ${MIN_PART_DIGITS} hex digits; ` : "";
   const [where, advice] =
     namespace === undefined
       ? ["", "try kubectl macpool list -A, or -n NAMESPACE if you may read one namespace only"]
       : [` in namespace ${namespace}`, `kubectl macpool list -n ${namespace} shows what there is`];
-  const stderr = `no MAC address found for ${JSON.stringify(wanted)}${where}: ${advice}`;
+  const stderr = `no MAC address found for ${JSON.stringify(wanted)}${where}: ${short}${advice}`;
   return {
     stdout: formatViews(input.line, { items: [], total: 0 }, []) ?? "",
     stderr,

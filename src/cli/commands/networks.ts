@@ -35,7 +35,9 @@ export const networks: CommandSpec = {
     const emptyIn = bridges.length + found.length === 0 ? onlyNamespace : undefined;
     if (formatted !== undefined) return { stdout: formatted, exitCode: 0, emptyIn };
     if (bridges.length + found.length === 0) {
-      return { stdout: "", stderr: "No network and no bridge is known there.", exitCode: 0, emptyIn };
+      const what = search === undefined ? "is known" : `has ${JSON.stringify(search)} in its name`;
+      const where = onlyNamespace === undefined ? "" : ` in namespace ${onlyNamespace}`;
+      return { stdout: "", stderr: `No network and no bridge ${what}${where}.`, exitCode: 0, emptyIn };
     }
     const columns = columnsFor(bridges, found, line, terminal).map(withHeadings);
     const table = formatTable(columns, rowsOf(bridges, found), tableOptions(line.options, terminal));

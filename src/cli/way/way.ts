@@ -18,7 +18,7 @@ import {
 import type { Step } from "../../api/way.ts";
 import type { UsedNowView } from "../../mac-pool/inspection/rest/views.ts";
 import type { KnownHistory } from "../backends/pool-backend.ts";
-import { UNMANAGED } from "../claim-text.ts";
+import { hiddenText, UNMANAGED } from "../claim-text.ts";
 import { lintNetworks, type Network } from "../networks.ts";
 import { bridge } from "./bridge-step.ts";
 import type { WayFacts, WayInterface } from "./facts.ts";
@@ -230,8 +230,7 @@ function aloneInCluster(facts: WayFacts, mac: string, name: string): Step {
   const others = (collision?.parties ?? []).filter((one) => !selves.some((self) => isSelf(one, self)));
   const elsewhere = collision?.elsewhere ?? 0;
   if (collision !== undefined && others.length + elsewhere > 0) {
-    const hidden = elsewhere === 0 ? [] : [`${elsewhere} in namespaces that you may not see`];
-    const who = named([...others.map(partyText), ...hidden]);
+    const who = named([...others.map(partyText), ...hiddenText(elsewhere)]);
     if (collision.isSaid && others.every(({ saidBy }) => saidBy !== undefined)) {
       return unknown("alone", `by what pods say of themselves, ${mac} is also in use by ${who}`, collision.advice);
     }

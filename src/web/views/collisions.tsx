@@ -9,6 +9,7 @@ import { Portion } from "../parts/portion.tsx";
 import { ProblemNotice } from "../parts/problem-notice.tsx";
 import { Remedy } from "../parts/remedy.tsx";
 import { Time } from "../parts/time.tsx";
+import { counted } from "../text.ts";
 
 export function CollisionsView() {
   const shown = collisions.value;
@@ -110,7 +111,7 @@ export function CollisionCard({ collision }: { readonly collision: CollisionView
             </span>
           </li>
         ))}
-        {elsewhere > 0 && <li>{elsewhere} more in namespaces that you may not see</li>}
+        {elsewhere > 0 && <li>{counted(elsewhere, "more object")} in namespaces that you may not see</li>}
       </ul>
       <Remedy text={advice} />
     </li>

@@ -40,7 +40,9 @@ describe("the step alone", () => {
 
   it("counts those that the asker may not see", () => {
     const value = [{ mac: MAC, parties: [party("web")], elsewhere: 2, advice: "Stop all but one of them." }];
-    expect(stop({ collisions: { value } })?.text).toBe(`${MAC} is also in use by 2 in namespaces that you may not see`);
+    expect(stop({ collisions: { value } })?.text).toBe(
+      `${MAC} is also in use by 2 objects in namespaces that you may not see`,
+    );
   });
 
   it("does not count the VM of a launcher", () => {
@@ -162,7 +164,7 @@ describe("the step alone", () => {
       const starting = stop(stopped({ parties: [{ ...twin, notRunningYet: true }], elsewhere: 0 }));
       expect(starting?.text).toBe(`${text} (starting)`);
       expect(stop(stopped({ parties: [], elsewhere: 2 }))?.text).toBe(
-        `${MAC} is also in use by 2 in namespaces that you may not see`,
+        `${MAC} is also in use by 2 objects in namespaces that you may not see`,
       );
     });
 
