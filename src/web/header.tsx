@@ -1,13 +1,15 @@
 import { useSignal } from "@preact/signals";
 import { useEffect, useLayoutEffect, useRef } from "preact/hooks";
+import { ask, FORBIDDEN } from "./client.ts";
 import { collisionList, denialList } from "./live-lists.ts";
 import { goTo, isAt, route } from "./navigation.ts";
 import { isBad } from "./problems/problem-list.ts";
 import { useProblems } from "./problems/use-problems.ts";
 import { linkTo, type View } from "./route.ts";
-import { namespace, signOut, token } from "./session.ts";
+import { namespace, seesPools, signOut, token } from "./session.ts";
 import { count } from "./text.ts";
 import { nextTheme, theme } from "./theme.ts";
+import { problemFrom } from "./use-query.ts";
 
 const TABS: readonly (readonly [View, string])[] = [
   ["overview", "Overview"],
@@ -20,6 +22,15 @@ const TABS: readonly (readonly [View, string])[] = [
 ];
 
 export function Header() {
+  useEffect(() => {
+    seesPools.value = true;
+    const stop = new AbortController();
+    ask("pools", {}, stop.signal).catch((error: unknown) => {
+      if (!stop.signal.aborted && problemFrom(error).status === FORBIDDEN) seesPools.value = false;
+    });
+    return () => stop.abort();
+  }, [token.value]);
+  const tabs = TABS.filter(([view]) => view !== "map" || seesPools.value);
   return (
     <header>
       <a class="brand" href={linkTo("overview")}>
@@ -39,7 +50,7 @@ export function Header() {
         )}
       </div>
       <nav aria-label="Views">
-        {TABS.map(([view, title]) => (
+        {tabs.map(([view, title]) => (
           <Tab key={view} view={view} title={title} />
         ))}
       </nav>

@@ -14,6 +14,9 @@ export const namespace = signal<string | undefined>(undefined);
 /** Whether who serves the page tells the ways of interfaces too: `kubectl macpool ui` does, with the rights of its user. */
 export const tellsWays = signal(false);
 
+/** Whether pools, and with them the map, may be shown: they take rights in the whole cluster. */
+export const seesPools = signal(true);
+
 /** Where a reader begins who may not read all namespaces: that of the kubeconfig. */
 export const homeNamespace = signal<string | undefined>(undefined);
 

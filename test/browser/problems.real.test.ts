@@ -101,7 +101,11 @@ describe.skipIf(CHROMIUM === undefined)("problems in a browser", () => {
       const { page } = opened;
       const cards = page.getByRole("main").locator(".card");
       await expect.poll(() => cards.count()).toBe(4);
+      const headings = await cards.getByRole("heading").allInnerTexts();
+      expect(headings[0]).toBe(`VMI shop/web and 1 more: ${formatMac(FIRST)}`);
+      expect(headings[3]).toMatch(/^VM \S+ 02:/);
       const texts = await cards.allInnerTexts();
+      expect(texts[2]).toMatch(/Refused:\s*VM tenant-b\/web-/);
       expect(texts[0]).toContain("VMI shop/web");
       expect(texts[0]).toContain("What to do: Stop all but one of the parties");
       expect(texts[1]).toContain("none of the 20 addresses of MACPool tenant-b is free");

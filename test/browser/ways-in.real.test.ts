@@ -107,6 +107,7 @@ describe.skipIf(CHROMIUM === undefined)("the page in a browser, for those who co
     await takePicture(page, "namespace-reader-overview");
     expect(await seriousFaults(page)).toEqual([]);
     expect(await page.getByText("default/legacy").count()).toBe(0);
+    expect(await page.getByRole("navigation").getByRole("link", { name: "Map" }).count()).toBe(0);
     await show(page, "#/map/default");
     await page.getByText("You see namespace tenant: its addresses").waitFor();
     await page.getByText("as a ClusterRoleBinding to kubemacpool-view gives them").waitFor();

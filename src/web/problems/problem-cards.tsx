@@ -43,11 +43,16 @@ function RefusalsCard({ denials }: { readonly denials: readonly [DenialView, ...
       <h3>{describeRefused(denials)}</h3>
       <p>{newest.message}</p>
       <p class="owners">
-        Refused: {newest.mac !== undefined && <MacLink mac={newest.mac} />}{" "}
+        Refused:
         {refused.slice(0, MAX_OWNERS).map((denial) => (
           <OwnerLink key={denial.id} owner={denial} />
         ))}
         {more > 0 && <a href={linkTo("refusals")}>{count(more)} more</a>}
+        {newest.mac !== undefined && (
+          <span>
+            for <MacLink mac={newest.mac} />
+          </span>
+        )}
       </p>
     </li>
   );

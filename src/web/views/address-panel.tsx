@@ -6,6 +6,7 @@ import { CopyButton } from "../parts/copy-button.tsx";
 import { HostNotice } from "../parts/host-notice.tsx";
 import { OwnerLink } from "../parts/owner-link.tsx";
 import { PhaseTag } from "../parts/phase-tag.tsx";
+import { PoolLink } from "../parts/pool-link.tsx";
 import { ProblemNotice } from "../parts/problem-notice.tsx";
 import { Time } from "../parts/time.tsx";
 import { linkTo } from "../route.ts";
@@ -103,7 +104,7 @@ function Details({ claim }: { readonly claim: ClaimView }) {
           <div>
             <dt>Pool</dt>
             <dd>
-              {pool === undefined ? "none" : <a href={linkTo("map", [pool])}>{pool}</a>}
+              {pool === undefined ? "none" : <PoolLink pool={pool} />}
               {range !== undefined && (
                 <div class="mac quiet">
                   {rangePool !== undefined && `in the range of pool ${rangePool}: `}

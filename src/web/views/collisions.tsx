@@ -9,7 +9,7 @@ import { Portion } from "../parts/portion.tsx";
 import { ProblemNotice } from "../parts/problem-notice.tsx";
 import { Remedy } from "../parts/remedy.tsx";
 import { Time } from "../parts/time.tsx";
-import { counted } from "../text.ts";
+import { count, counted } from "../text.ts";
 
 export function CollisionsView() {
   const shown = collisions.value;
@@ -72,13 +72,16 @@ function CollisionTable({ collisions: shown }: { readonly collisions: readonly C
 
 export function CollisionCard({ collision }: { readonly collision: CollisionView }) {
   const { mac, parties, stations = [], elsewhere, advice } = collision;
+  const [first] = parties;
+  const others = parties.length - 1 + stations.length + elsewhere;
   return (
     <li class="card bad">
       <p class="when">
         <span class="tag">collision</span>
       </p>
       <h3>
-        <MacLink mac={mac} />
+        {first !== undefined && <OwnerLink owner={first} />}
+        {others > 0 && ` and ${count(others)} more`}: <MacLink mac={mac} />
       </h3>
       <ul>
         {parties.map((party) => (

@@ -65,7 +65,7 @@ export function FindingCard({ finding, isBad = false }: { readonly finding: Find
         <span class="tag">{code}</span>
       </p>
       <h3>
-        {mac !== undefined && <MacLink mac={mac} />} {owner !== undefined && <OwnerLink owner={owner} />}
+        {owner !== undefined && <OwnerLink owner={owner} />} {mac !== undefined && <MacLink mac={mac} />}
         {pool !== undefined && <a href={linkTo("map", [pool])}>pool {pool}</a>}
       </h3>
       <p>{message}</p>

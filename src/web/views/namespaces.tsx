@@ -2,6 +2,7 @@ import { useSignal } from "@preact/signals";
 import type { ListView, NamespaceView } from "../../mac-pool/inspection/rest/views.ts";
 import { Empty } from "../parts/empty.tsx";
 import { ExportButtons } from "../parts/export-buttons.tsx";
+import { PoolLink } from "../parts/pool-link.tsx";
 import { Portion } from "../parts/portion.tsx";
 import { ProblemNotice } from "../parts/problem-notice.tsx";
 import { ScrollRegion } from "../parts/scroll-region.tsx";
@@ -84,9 +85,7 @@ function NamespaceTable({ namespaces }: { readonly namespaces: readonly Namespac
                 <span class="label">Pods </span>
                 <Managed is={pods} because={because.pods} />
               </td>
-              <td class="wide">
-                {pool === undefined ? <span class="quiet">none</span> : <a href={linkTo("map", [pool])}>{pool}</a>}
-              </td>
+              <td class="wide">{pool === undefined ? <span class="quiet">none</span> : <PoolLink pool={pool} />}</td>
               <td class={limit !== undefined && claims >= limit ? "right bad" : "right"}>
                 <a href={linkTo("addresses", [], { namespace: name })}>{count(claims)}</a>
                 {limit !== undefined && ` of ${count(limit)}`}
