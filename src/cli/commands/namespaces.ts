@@ -7,7 +7,7 @@ import { formatList } from "../views-text.ts";
 export const namespaces: CommandSpec = {
   name: "namespaces",
   summary: "which namespaces are managed, by which pool",
-  details: ["-o wide adds the label that decides. -n shows one namespace."],
+  details: ["-o wide adds the label that decides, and whether single objects can opt out. -n shows one namespace."],
   examples: ["kubectl macpool namespaces -o wide"],
   run: async ({ line, onlyNamespace, ask, terminal }) => {
     noArguments(line);
@@ -27,8 +27,14 @@ export const namespaces: CommandSpec = {
     const because: Column<NamespaceView>[] = [
       { header: "VMS BECAUSE", cell: ({ because }) => because.vms, below: true },
       { header: "PODS BECAUSE", cell: ({ because }) => because.pods, below: true },
+      { header: "OBJECTS THAT OPT OUT", cell: optOutText, below: true },
     ];
     const shown = line.options.output === "wide" ? [...columns, ...because] : columns;
     return { stdout: formatTable(shown, items, tableOptions(line.options, terminal)), exitCode: 0, emptyIn };
   },
 };
+
+function optOutText({ objectsMayOptOut, because }: NamespaceView): string {
+  if (objectsMayOptOut === undefined) return "";
+  return `objects with ignore: ${objectsMayOptOut ? "ignored" : "claimed"}, ${because.objects}`;
+}

@@ -1,11 +1,13 @@
 import {
   type LabelRequirement,
   meets,
+  OBJECT_OPT_OUT_LABEL,
   POD_NAMESPACES,
   RUN_LEVELS,
   VM_NAMESPACES,
 } from "../../../api/mac-pool-scope.ts";
 import type { Caches } from "../../cluster/caches.ts";
+import type { Pool } from "../../pools/pool.ts";
 import type { ListView } from "../rest/envelopes.ts";
 import type { NamespaceView } from "../rest/views.ts";
 
@@ -27,7 +29,8 @@ export function namespaceView(name: string, caches: Caches): NamespaceView | und
     name,
     vms: vms.managed,
     pods: pods.managed,
-    because: { vms: vms.because, pods: pods.because },
+    objectsMayOptOut: caches.index.mayOptOut(labels),
+    because: { vms: vms.because, pods: pods.because, objects: optOutBecause(labels, pool) },
     ...(pool === undefined ? {} : { pool: pool.name }),
     claims: caches.index.ownedBy(name),
     ...(limit === undefined ? {} : { limit }),
@@ -50,6 +53,13 @@ function judge(
   const level = RUN_LEVELS.find((requirement) => !meets(labels, requirement));
   if (level !== undefined) return { managed: false, because: describe(labels, level.key) };
   return { managed: meets(labels, own), because: describe(labels, own.key) };
+}
+
+function optOutBecause(labels: Readonly<Record<string, string>>, pool: Pool | undefined): string {
+  const isPools = labels[OBJECT_OPT_OUT_LABEL] === undefined && pool?.settings.objectOptOut !== undefined;
+  return isPools
+    ? `objectOptOut of MACPool ${pool.name} is ${pool.settings.objectOptOut}`
+    : describe(labels, OBJECT_OPT_OUT_LABEL);
 }
 
 function describe(labels: Readonly<Record<string, string>>, key: string): string {

@@ -225,7 +225,15 @@ export const namespaceViewSchema = z
     name: z.string(),
     vms: z.boolean().describe("Whether VMs and VMIs of the namespace are managed."),
     pods: z.boolean().describe("Whether pods of the namespace are managed."),
-    because: z.object({ vms: z.string(), pods: z.string() }).describe("The label that decides, in words."),
+    objectsMayOptOut: z
+      .boolean()
+      .exactOptional()
+      .describe(
+        "Whether the pool ignores a single object with the label `ignore`; absent in answers of earlier versions.",
+      ),
+    because: z
+      .object({ vms: z.string(), pods: z.string(), objects: z.string().exactOptional() })
+      .describe("The label or setting that decides, in words."),
     pool: z.string().exactOptional().describe("The MACPool that serves it; absent when none does."),
     claims: count.describe("Addresses that its objects have."),
     limit: count.exactOptional().describe("How many its objects can have; absent when there is no limit."),

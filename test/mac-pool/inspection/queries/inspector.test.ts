@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { formatMac, type Mac } from "../../../../src/api/mac.ts";
+import { OBJECT_OPT_OUT_LABEL } from "../../../../src/api/mac-pool-scope.ts";
 import { VM_WEBHOOK } from "../../../../src/api/names.ts";
 import { systemClock } from "../../../../src/kube/clock.ts";
 import { EVERYTHING } from "../../../../src/mac-pool/inspection/queries/scope.ts";
@@ -11,6 +12,7 @@ import { claimOf, FIRST, InspectionFixture, instanceOf, owner, pageOf, vmOf } fr
 const RANGE = { ranges: [{ start: "02:5d:1c:00:00:00", end: "02:5d:1c:00:00:ff" }] };
 const mac = (offset: number): Mac => (FIRST + offset) as Mac;
 const MINE = { namespace: "mine" };
+const LAX = { matchExpressions: [{ key: "lax", operator: "Exists" as const }] };
 const NAMESPACES = { default: {}, mine: {}, other: {} };
 
 function problemOf(ask: () => unknown): Problem {
@@ -217,6 +219,18 @@ describe("the questions of inspection", () => {
       ["left", false, `label ${VM_WEBHOOK}=ignore`],
     ]);
     expect(problemOf(() => fixture.inspector.namespacesIn("defalt", EVERYTHING)).view.didYouMean).toBe("default");
+  });
+
+  it("say in which namespaces an object can opt out, and why", async () => {
+    const pools = { default: RANGE, lax: { ...RANGE, objectOptOut: "Allow", namespaceSelector: LAX } } as const;
+    const namespaces = { a: {}, b: { lax: "" }, c: { lax: "", [OBJECT_OPT_OUT_LABEL]: "claim" } };
+    await using fixture = await InspectionFixture.start({ pools, namespaces });
+    const { items } = fixture.inspector.namespacesIn(undefined, EVERYTHING);
+    expect(items.map(({ name, objectsMayOptOut, because }) => [name, objectsMayOptOut, because.objects])).toEqual([
+      ["a", false, `no label ${OBJECT_OPT_OUT_LABEL}`],
+      ["b", true, "objectOptOut of MACPool lax is Allow"],
+      ["c", false, `label ${OBJECT_OPT_OUT_LABEL}=claim`],
+    ]);
   });
 
   it("find claims without an owner, owners without a claim, and what waits too long", async () => {
