@@ -3,7 +3,7 @@ import { CONFIGS, type DemoCluster, kubectlApply, whenSeen } from "./demo-cluste
 import { runningGuest } from "./guest.ts";
 import type { InstalledDemo } from "./installed-demo.ts";
 import { layOut } from "./layout.ts";
-import { attachmentDefinition, networkAddonsConfig, virtualMachine } from "./objects.ts";
+import { attachmentDefinition, networkAddonsConfig, QUARANTINE_SECONDS, virtualMachine } from "./objects.ts";
 import type { Screen } from "./screen.ts";
 import { conditionOf } from "./steps/configure.ts";
 
@@ -33,5 +33,7 @@ export function invite(screen: Screen, { demo, tools }: InstalledDemo, page: str
   screen.line("  kubectl macpool explain web");
   screen.line("3. Copy a VM together with its address, and see on the page why the copy is refused:");
   screen.line("  kubectl get vm web -o yaml | sed 's/name: web$/name: copy/' | kubectl create -f -");
+  const quarantine = `quarantineSeconds of MACPool default is ${QUARANTINE_SECONDS}, where the default is 60`;
+  screen.line(`Released addresses can be given out again after ${QUARANTINE_SECONDS} seconds: ${quarantine}.`);
   screen.line("Ctrl-C stops it and removes everything.");
 }
