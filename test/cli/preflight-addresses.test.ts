@@ -190,7 +190,7 @@ describe("preflight about ranges and addresses", () => {
     [
       "one missing",
       { "network-attachment-definitions": NETWORKS, nodes: [nodeOf("a", { bridges: ["br1"] })] },
-      ["note: No node publishes br2; networks lab/green and lab/ovs need it: VMs on it wait for a node that does."],
+      ["note: No node publishes br2, which networks lab/green and lab/ovs need: VMs on it wait for a node that does."],
     ],
     [
       "hidden networks",
@@ -216,7 +216,7 @@ describe("preflight about ranges and addresses", () => {
       hosts: ["b", "gone"].map((name) => ({ ...reportOf(name, []), bridges: [{ name: "br2" }] })),
     };
     expect(await linesOf(harness, "bridges", cluster)).toEqual([
-      "note: No node publishes br2, though b (NotReady, cordoned) reports it; networks lab/green and lab/ovs need it: VMs on it wait for a node that does.",
+      "note: No node publishes br2, which networks lab/green and lab/ovs need, though b (NotReady, cordoned) reports it: VMs on it wait for a node that does.",
     ]);
   });
 });

@@ -36,9 +36,8 @@ export function checkBridges({ networks, nodes, reports }: PreflightFacts): read
     });
     const but =
       having.length === 0 ? "" : `, though ${listed(having)} ${having.length === 1 ? "reports" : "report"} it`;
-    const need = names.length === 1 ? "needs it" : "need it";
-    const what = `No node publishes ${bridge}${but}; ${names.length === 1 ? "network" : "networks"} ${listed(names)} ${need}`;
-    return note("bridges", `${what}: VMs on it wait for a node that does.`);
+    const need = `${names.length === 1 ? "network" : "networks"} ${listed(names)} ${names.length === 1 ? "needs" : "need"}`;
+    return note("bridges", `No node publishes ${bridge}, which ${need}${but}: VMs on it wait for a node that does.`);
   });
   return bounded(lines, (count) => note("bridges", `${count} more bridges are published by no node.`));
 }
