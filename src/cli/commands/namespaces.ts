@@ -34,7 +34,8 @@ export const namespaces: CommandSpec = {
   },
 };
 
-function optOutText({ objectsMayOptOut, because }: NamespaceView): string {
-  if (objectsMayOptOut === undefined) return "";
+/** Nothing of a namespace in which nothing is managed. */
+function optOutText({ vms, pods, objectsMayOptOut, because }: NamespaceView): string {
+  if (objectsMayOptOut === undefined || !(vms || pods)) return "";
   return `objects with ignore: ${objectsMayOptOut ? "ignored" : "claimed"}, ${because.objects}`;
 }

@@ -33,7 +33,6 @@ export function invite(screen: Screen, { demo, tools }: InstalledDemo, page: str
   screen.line("  kubectl macpool explain web");
   screen.line("3. Copy a VM together with its address, and see on the page why the copy is refused:");
   screen.line("  kubectl get vm web -o yaml | sed 's/name: web$/name: copy/' | kubectl create -f -");
-  const quarantine = `quarantineSeconds of MACPool default is ${QUARANTINE_SECONDS}, where the default is 60`;
-  screen.line(`Released addresses can be given out again after ${QUARANTINE_SECONDS} seconds: ${quarantine}.`);
+  screen.line(`Here a released address is in quarantine for ${QUARANTINE_SECONDS} seconds; the default is 60.`);
   screen.line("Ctrl-C stops it and removes everything.");
 }
