@@ -12,7 +12,7 @@ export interface RunningAt extends RunningObject {
   readonly network: string | undefined;
   /** Layer-2 domains that its claim names for it. */
   readonly domains: readonly string[];
-  /** Of one that only says so itself, as far as it says it. */
+  /** As it lists it, or says it itself. */
   readonly interface?: string;
 }
 
@@ -49,10 +49,14 @@ export function podWith(mac: Mac, pod: KubeObject, isManaged: boolean, owners: O
 }
 
 /** Where an object has the address: by its network, and by the claim if it is an owner. */
-function placeOf(mac: Mac, listed: readonly ListedMac[], owners: Owners): Pick<RunningAt, "network" | "domains"> {
+function placeOf(
+  mac: Mac,
+  listed: readonly ListedMac[],
+  owners: Owners,
+): Pick<RunningAt, "network" | "domains" | "interface"> {
   const listing = listed.find((entry) => entry.mac === mac)?.owner;
   const domains = owners.flatMap((owner) =>
     listing !== undefined && mayBe(owner, listing) ? (owner.domains ?? []) : [],
   );
-  return { network: listing?.network, domains };
+  return { network: listing?.network, domains, ...(listing && { interface: listing.interface }) };
 }

@@ -118,10 +118,11 @@ export function partyViews(mac: Mac, parties: readonly RunningAt[], catalog: Cat
 }
 
 function partyView(mac: Mac, party: RunningAt, catalog: Catalog): CollisionPartyView {
-  const { kind, namespace, name, network, interface: said, saidBy, isManaged } = party;
+  const { kind, namespace, name, network, interface: listed, saidBy, isManaged } = party;
   const { pods, instances } = catalog.caches;
   const { owners = [] } = catalog.claims.get(mac)?.status ?? {};
   const owner = owners.find((each) => isSameObject(each, party));
+  const nic = saidBy === undefined ? (owner?.interface ?? listed) : listed;
   const key = `${namespace}/${name}`;
   const node =
     kind === "Pod" ? textAt(pods.get(key), "spec", "nodeName") : textAt(instances.get(key), "status", "nodeName");
@@ -129,8 +130,8 @@ function partyView(mac: Mac, party: RunningAt, catalog: Catalog): CollisionParty
     kind,
     namespace,
     name,
-    ...(owner === undefined ? {} : { interface: owner.interface, since: owner.since }),
-    ...(said === undefined ? {} : { interface: said }),
+    ...(nic === undefined ? {} : { interface: nic }),
+    ...(owner === undefined ? {} : { since: owner.since }),
     ...(network === undefined ? {} : { network }),
     ...(node === "" ? {} : { node }),
     ...(saidBy === undefined ? {} : { saidBy }),

@@ -52,13 +52,13 @@ function startingWith(mac: Mac, { caches, claims }: Catalog, running: readonly R
   const listing = caches.objectsListing(mac).filter(({ countsAsOwner }) => countsAsOwner);
   const owners = claim === undefined ? [] : statusOf(claim).owners.filter(caches.isManagedOwner);
   const found: RunningAt[] = [];
-  for (const { kind, namespace, name = "", network, domains = [] } of [...owners, ...listing]) {
+  for (const { kind, namespace, name = "", interface: nic, network, domains = [] } of [...owners, ...listing]) {
     const key = `${namespace}/${name}`;
     const object = (kind === "Pod" ? caches.pods : caches.instances).get(key);
     if (object === undefined || isFinished(object) || isWaitingForSync(object)) continue;
     const party = kind === "Pod" ? runningPod(object) : runningInstance(object);
     if ([...running, ...found].some((one) => isNamesake(one, party))) continue;
-    found.push({ ...party, isManaged: true, network, domains });
+    found.push({ ...party, isManaged: true, interface: nic, network, domains });
   }
   return found;
 }

@@ -66,6 +66,7 @@ describe("an address that a station outside the cluster has too", () => {
               kind: "VirtualMachineInstance",
               namespace: "shop",
               name: "web",
+              interface: "a",
               network: "multus br1-net",
               node: "node-a",
             },

@@ -24,6 +24,7 @@ const party = {
   kind: "VirtualMachineInstance",
   namespace: "lab",
   name: "twin",
+  interface: "a",
   network: "multus br1-net",
   node: "node-b",
   isManaged: false,
