@@ -33,10 +33,6 @@ describe("the guide", { timeout: 300_000 }, () => {
     await symlink(cluster.kubectlPath, join(folder, "bin", "kubectl"));
     await symlink(await buildCli(), join(folder, "bin", "kubectl-macpool"));
     stack.use(await installKubevirt(cluster.kubeconfig));
-    // As KubeVirt does it.
-    await cluster.mustKubectl(["create", "clusterrole", "kubevirt.io:edit", "--verb=*", "--resource=*.kubevirt.io"]);
-    const label = "rbac.authorization.k8s.io/aggregate-to-edit=true";
-    await cluster.mustKubectl(["label", "clusterrole", "kubevirt.io:edit", label]);
     kubeconfigs.set("administrator", cluster.kubeconfig);
   }, 300_000);
   afterAll(() => stack.disposeAsync());

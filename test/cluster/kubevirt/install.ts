@@ -1,5 +1,6 @@
 import { ApiException, CustomObjectsApi, KubeConfig } from "@kubernetes/client-node";
 import { eventually } from "../../support/eventually.ts";
+import { createAccess } from "./access.ts";
 import { kubevirtCrds } from "./crds.ts";
 import { runVirtController } from "./virt-controller.ts";
 
@@ -13,7 +14,7 @@ interface Crd {
 }
 
 /**
- * KubeVirt as far as the product sees it, until disposed: the kinds stay in the cluster, the controller stops.
+ * KubeVirt as far as the product and its users see it, until disposed: kinds and rights stay in the cluster, the controller stops.
  * `kubeconfig` is the path of an administrator's. Returns once the kinds are served.
  */
 export async function installKubevirt(kubeconfig: string): Promise<AsyncDisposable> {
@@ -21,6 +22,7 @@ export async function installKubevirt(kubeconfig: string): Promise<AsyncDisposab
   config.loadFromFile(kubeconfig);
   const api = config.makeApiClient(CustomObjectsApi);
   await Promise.all((kubevirtCrds() as Crd[]).map((crd) => serve(api, crd)));
+  await createAccess(config);
   const stop = new AbortController();
   const ended = runVirtController(config, stop.signal);
   return {

@@ -76,6 +76,23 @@ async function launchersOf({ metadata }: VirtualMachineInstance): Promise<string
   return stdout;
 }
 
+it("lets editors of a namespace write its VMs, and viewers read them, as KubeVirt's roles do", async () => {
+  for (const role of ["edit", "view"]) {
+    await kubectl(["create", "rolebinding", `${role}s`, `--clusterrole=${role}`, `--user=${role}or`]);
+  }
+  const may = async (role: string, verb: string): Promise<boolean> => {
+    const asked = await cluster.kubectl(["auth", "can-i", verb, "virtualmachines.kubevirt.io", `--as=${role}or`]);
+    return asked.stdout.startsWith("yes");
+  };
+  await eventually(
+    "the roles to be gathered",
+    async () => (await may("edit", "create")) && (await may("view", "list")),
+  );
+  expect(await may("view", "create")).toBe(false);
+  const controller = "--as=system:serviceaccount:kubevirt:kubevirt-controller";
+  await cluster.mustKubectl(["auth", "can-i", "update", "virtualmachineinstances.kubevirt.io", "-A", controller]);
+});
+
 describe("the stand-in for virt-controller", () => {
   it("starts a VM: one instance, one launcher pod, status with the VM's MAC and the pod's address", async () => {
     await create("web");
