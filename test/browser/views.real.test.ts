@@ -1,6 +1,8 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { DEFAULT_MAC_POOL } from "../../src/api/names.ts";
+import { DEFAULT_MAC_POOL, VM_WEBHOOK } from "../../src/api/names.ts";
+import { RESOURCES } from "../../src/kube/client/resource.ts";
 import { KINDS } from "../../src/mac-pool/objects/kinds.ts";
+import { instanceOf } from "../mac-pool/machines.ts";
 import { shareOf } from "../support/share.ts";
 import { CHROMIUM, overflow, seriousFaults, show, takePicture, type WatchedPage } from "./chromium.ts";
 import { PageHarness, RANGE } from "./page-harness.ts";
@@ -177,6 +179,28 @@ describe.skipIf(CHROMIUM === undefined)("the page in a browser", () => {
       await sees(opened, "default/twin-b");
       await harness.separate();
       await sees(opened, "Nothing collides.");
+    });
+
+    it("shows who only lists an address, and of a VMI whose claim its address has", async () => {
+      const { admin } = harness.pool;
+      const labels = { [VM_WEBHOOK]: "ignore" };
+      await admin.create(RESOURCES.namespaces, { metadata: { name: "outside", labels } });
+      await harness.createMachine("lister", [{ name: "net7", macAddress: GREEDY }], "outside");
+      const legacy = await admin.get(KINDS.virtualMachines, { name: "legacy", namespace: "default" });
+      await admin.create(KINDS.instances, instanceOf(legacy));
+      await using opened = await harness.openAs(token, `#/address/${GREEDY}`);
+      const { page } = opened;
+      const panel = page.getByRole("complementary", { name: `Address ${GREEDY}` });
+      await panel.getByRole("link", { name: "outside/lister" }).waitFor();
+      await panel.getByText("lists it for interface net7: the pool did not give it").waitFor();
+      await takePicture(page, "address-listed");
+      await show(page, "#/owner/VirtualMachineInstance/default/legacy");
+      const table = page.getByRole("region", { name: "Interfaces" });
+      await table.getByRole("link", { name: "default/legacy" }).waitFor();
+      await takePicture(page, "owner-holder");
+      await show(page, "#/owner/VirtualMachine/outside/lister");
+      await table.getByText("no claim of it").waitFor();
+      expect(opened.faults).toEqual([]);
     });
   });
 });

@@ -1,7 +1,8 @@
 import { useLayoutEffect } from "preact/hooks";
-import type { ClaimView, OwnerHistoryView, OwnerView } from "../../mac-pool/inspection/rest/views.ts";
+import type { CheckView, ClaimView, OwnerHistoryView, OwnerView } from "../../mac-pool/inspection/rest/views.ts";
 import { goTo } from "../navigation.ts";
 import { segmentText } from "../networks/settings.ts";
+import { Beside } from "../parts/beside.tsx";
 import { CopyButton } from "../parts/copy-button.tsx";
 import { HostNotice } from "../parts/host-notice.tsx";
 import { OwnerLink } from "../parts/owner-link.tsx";
@@ -29,6 +30,9 @@ export function AddressPanel({ mac, back }: { readonly mac: string; readonly bac
     return () => removeEventListener("keydown", onKey);
   }, [back]);
   const claim = answer.value.value;
+  // A claim does not tell who lists its address without being an owner.
+  const place = namespace.value ?? "default";
+  const checked = useQuery<CheckView>("check", { mac, namespace: place }).value.value;
   const isFree = answer.problem.value?.status === NOT_FOUND;
   return (
     <aside class="panel" aria-label={`Address ${mac}`}>
@@ -42,35 +46,44 @@ export function AddressPanel({ mac, back }: { readonly mac: string; readonly bac
         <CopyButton text={mac} what="address" /> <CopyButton text={location.href} what="link" />
       </p>
       {isFree ? (
-        <p>
-          No claim{namespace.value !== undefined && ` of namespace ${namespace.value}`} has this address.{" "}
-          <a href={linkTo("check", [], { mac })}>Would it be accepted?</a>
-        </p>
+        <>
+          <p>
+            No claim{namespace.value !== undefined && ` of namespace ${namespace.value}`} has this address.{" "}
+            <a href={linkTo("check", [], { mac })}>Would it be accepted?</a>
+          </p>
+          {checked !== undefined && <Unclaimed checked={checked} />}
+        </>
       ) : (
         <ProblemNotice problem={answer.problem} isStale={claim !== undefined} />
       )}
-      {claim !== undefined && !isFree && <Details claim={claim} />}
+      {claim !== undefined && !isFree && <Details claim={claim} listedBy={checked?.listedBy ?? []} />}
     </aside>
   );
 }
 
-function Details({ claim }: { readonly claim: ClaimView }) {
-  const {
-    phase,
-    origin,
-    pool,
-    range,
-    rangePool,
-    inRange,
-    created,
-    deadline,
-    until,
-    owners,
-    elsewhere,
-    name,
-    sayingPods = [],
-    unmanagedInstances = [],
-  } = claim;
+function Unclaimed({ checked }: { readonly checked: CheckView }) {
+  const { holders, elsewhere, hostAddress } = checked;
+  return (
+    <>
+      {holders.map((holder) => (
+        <p key={`${holder.kind}/${holder.namespace}/${holder.name}/${holder.interface}`}>
+          <OwnerLink owner={holder} /> has it for interface {holder.interface}.
+        </p>
+      ))}
+      {elsewhere > 0 && <p>Holders in namespaces that you may not see: {count(elsewhere)}.</p>}
+      {hostAddress !== undefined && <p>It is the address of {hostAddress}.</p>}
+      <Beside {...checked} />
+    </>
+  );
+}
+
+interface DetailsProps {
+  readonly claim: ClaimView;
+  readonly listedBy: NonNullable<CheckView["listedBy"]>;
+}
+
+function Details({ claim, listedBy }: DetailsProps) {
+  const { phase, origin, pool, range, rangePool, inRange, created, deadline, until, owners, elsewhere, name } = claim;
   return (
     <>
       <HostNotice {...claim} />
@@ -127,23 +140,11 @@ function Details({ claim }: { readonly claim: ClaimView }) {
           <dd class="mac">MACClaim {name}</dd>
         </div>
       </dl>
+      <Beside {...claim} listedBy={listedBy} />
       {owners.map((owner) => (
         <Owner key={`${owner.kind}/${owner.namespace}/${owner.name}/${owner.interface}`} owner={owner} />
       ))}
       {owners.length === 0 && elsewhere === 0 && <p>No object has it.</p>}
-      {unmanagedInstances.map((vmi) => (
-        <p key={`${vmi.namespace}/${vmi.name}`}>
-          <OwnerLink owner={vmi} />
-          {vmi.node !== undefined && ` on node ${vmi.node}`} has it too: the pool does not manage it.
-        </p>
-      ))}
-      {sayingPods.map((pod) => (
-        <p key={`${pod.namespace}/${pod.name}`}>
-          <OwnerLink owner={pod} />
-          {pod.node !== undefined && ` on node ${pod.node}`} has it too: only its annotation {pod.saidBy} says so, and
-          who may write the pod can write that.
-        </p>
-      ))}
       {elsewhere > 0 && <p>Owners in namespaces that you may not see: {count(elsewhere)}.</p>}
     </>
   );

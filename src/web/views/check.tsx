@@ -3,6 +3,7 @@ import { useEffect } from "preact/hooks";
 import { parseMac } from "../../api/mac.ts";
 import type { CheckView as Check } from "../../mac-pool/inspection/rest/views.ts";
 import { goTo, route } from "../navigation.ts";
+import { Beside } from "../parts/beside.tsx";
 import { MacLink } from "../parts/mac-link.tsx";
 import { OwnerLink } from "../parts/owner-link.tsx";
 import { ProblemNotice } from "../parts/problem-notice.tsx";
@@ -98,6 +99,7 @@ function Verdict({ check }: { readonly check: Check }) {
       )}
       {elsewhere > 0 && <p>Holders in namespaces that you may not see: {count(elsewhere)}.</p>}
       {hostAddress !== undefined && <p>It is the address of {hostAddress}.</p>}
+      <Beside {...check} />
       <p class="quiet">
         {pool === undefined ? "No pool serves the namespace." : `Pool ${pool} serves the namespace.`}{" "}
         {inRange ? "The address is in the range of a pool." : "The address is outside all ranges."}

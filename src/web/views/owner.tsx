@@ -5,6 +5,7 @@ import { CopyButton } from "../parts/copy-button.tsx";
 import { Empty } from "../parts/empty.tsx";
 import { HostNotice } from "../parts/host-notice.tsx";
 import { MacLink } from "../parts/mac-link.tsx";
+import { OwnerLink } from "../parts/owner-link.tsx";
 import { PhaseTag } from "../parts/phase-tag.tsx";
 import { ProblemNotice } from "../parts/problem-notice.tsx";
 import { ScrollRegion } from "../parts/scroll-region.tsx";
@@ -61,13 +62,21 @@ function Owner({ owner }: { readonly owner: OwnerHistoryView }) {
               </tr>
             </thead>
             <tbody>
-              {interfaces.map(({ interface: nic, mac, phase, origin, network, since }) => (
+              {interfaces.map(({ interface: nic, mac, phase, origin, network, since, holder }) => (
                 <tr key={`${nic}/${mac}`}>
                   <th scope="row">{nic}</th>
                   <td>
                     <MacLink mac={mac} />
                   </td>
-                  <td>{phase === undefined ? <span class="quiet">no claim yet</span> : <PhaseTag phase={phase} />}</td>
+                  <td>
+                    {phase === undefined ? <span class="quiet">no claim of it</span> : <PhaseTag phase={phase} />}
+                    {holder !== undefined && (
+                      <>
+                        {" "}
+                        of <OwnerLink owner={{ ...holder, namespace: owner.namespace }} />
+                      </>
+                    )}
+                  </td>
                   <Cell title="Origin">{origin}</Cell>
                   <Cell title="Network">{network}</Cell>
                   <Cell title="Since">{since !== undefined && <Time at={since} />}</Cell>
