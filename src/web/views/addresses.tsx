@@ -1,3 +1,5 @@
+import { useSignal } from "@preact/signals";
+import { useEffect } from "preact/hooks";
 import { nadOf } from "../../api/claim-network.ts";
 import { vlanText } from "../../api/network-text.ts";
 import type { ClaimView, OwnerView } from "../../mac-pool/inspection/rest/views.ts";
@@ -189,6 +191,11 @@ interface NamedProps {
 }
 
 function Named({ title, name, known, query, set }: NamedProps) {
+  const chosen = query[name] ?? "";
+  const written = useSignal(chosen);
+  useEffect(() => {
+    written.value = chosen;
+  }, [chosen]);
   const names = [...new Set(known)].filter((each) => each !== undefined).toSorted();
   return (
     <label>
@@ -199,7 +206,10 @@ function Named({ title, name, known, query, set }: NamedProps) {
         placeholder="any"
         spellcheck={false}
         maxLength={253}
-        value={query[name] ?? ""}
+        value={written.value}
+        onInput={({ currentTarget }) => {
+          written.value = currentTarget.value;
+        }}
         onChange={({ currentTarget }) => set(name, currentTarget.value.trim())}
       />
       <datalist id={`known-${name}`}>
