@@ -1,3 +1,5 @@
+import { setImmediate } from "node:timers/promises";
+
 /**
  * Time as an argument. Everything in `src/kube` that waits or measures takes a `Clock`, so tests and simulations can
  * drive it. Imports nothing of ours.
@@ -11,6 +13,8 @@ export interface Clock {
   sleep(ms: number, signal?: AbortSignal): Promise<void>;
   /** Calls `callback` once after `ms`; the returned function cancels it. */
   after(ms: number, callback: () => void): () => void;
+  /** Resolves once whatever waits for the event loop has had its turn. Simulated time has no turns, and leaves it out. */
+  nextTurn?(): Promise<void>;
 }
 
 /** Above 2^31-1 setTimeout fires at once. */
@@ -43,4 +47,5 @@ export const systemClock: Clock = {
     const timer = setTimeout(callback, Math.min(ms, MAX_TIMER_MS));
     return () => clearTimeout(timer);
   },
+  nextTurn: () => setImmediate(),
 };

@@ -119,6 +119,8 @@ export class Controller {
       }
       await this.#reconcile(key, signal);
       this.#queue.done(key);
+      // A reconcile that waits for nothing would keep requests and probes waiting until the queue is empty.
+      await this.#clock.nextTurn?.();
     }
   }
 

@@ -279,7 +279,7 @@ export class Caches {
     const owner = machineOf(object);
     const machine = owner && this.machines.get(`${namespace}/${owner.name}`);
     const own = machine?.metadata.uid === owner?.uid ? machine : undefined;
-    const mayOptOut = labels !== undefined && this.index.mayOptOut(labels);
+    const mayOptOut = (): boolean => labels !== undefined && this.index.mayOptOut(labels);
     return isManaged(kind, object, labels, this.excludedNamespaces, mayOptOut, own);
   }
 

@@ -127,9 +127,9 @@ export class ClaimController {
     const mac = macOfClaimName(key);
     if (mac === undefined) return {};
     const claim = caches.claims.get(key);
-    const observedOwners = caches.claimants(mac);
     const quarantineLeftMs = this.#quarantines.leftMs(key, claim, mac);
     if (claim === undefined) return this.#adopt(key, mac, { signal, log });
+    const observedOwners = caches.claimants(mac);
     adoption.settle(key);
     const nowMs = clock.monotonicMs();
     const admission = caches.admissions.of(mac, nowMs);

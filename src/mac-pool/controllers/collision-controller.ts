@@ -6,6 +6,7 @@ import type { Clock } from "../../kube/clock.ts";
 import type { EventRecorder } from "../../kube/events/event-recorder.ts";
 import { Controller, type ReconcileResult } from "../../kube/informer/controller.ts";
 import type { Informer } from "../../kube/informer/informer.ts";
+import { textAt } from "../../kube/json-path.ts";
 import type { Log } from "../../kube/log.ts";
 import {
   alarmingObjects,
@@ -65,7 +66,7 @@ export class CollisionController {
     const { caches } = this.#options;
     const stops = [
       this.#follow(caches.instances, macsOfRunningInstance),
-      this.#follow(caches.pods, macsOfRunningPod),
+      this.#follow(caches.pods, macsOfPodWithNode),
       onManagementChange(caches, (inside) => this.#enqueueInside(inside)),
       ...this.#followNetworks(),
     ];
@@ -120,7 +121,7 @@ export class CollisionController {
     const { instances, pods } = this.#options.caches;
     const macs = [
       ...instances.list().filter(inside).flatMap(macsOfRunningInstance),
-      ...pods.list().filter(inside).flatMap(macsOfRunningPod),
+      ...pods.list().filter(inside).flatMap(macsOfPodWithNode),
     ];
     for (const mac of macs) this.#controller.enqueue(mac);
   }
@@ -157,3 +158,7 @@ export class CollisionController {
     return {};
   }
 }
+
+/** A pod without a node meets nobody, whatever it lists. */
+const macsOfPodWithNode = (pod: KubeObject): readonly string[] =>
+  textAt(pod, "spec", "nodeName") === "" ? [] : macsOfRunningPod(pod);

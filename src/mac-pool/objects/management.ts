@@ -20,15 +20,15 @@ export function isManaged(
   object: KubeObject,
   namespaceLabels: Readonly<Record<string, string>> | undefined,
   excludedNamespaces: readonly string[],
-  mayOptOut: boolean,
+  mayOptOut: () => boolean,
   machine?: KubeObject,
 ): boolean {
   if (namespaceLabels === undefined) return false;
   if (excludedNamespaces.includes(object.metadata.namespace ?? "")) return false;
   const namespaces = kind === "Pod" ? POD_NAMESPACES : VM_NAMESPACES;
+  if (!isInScope(namespaceLabels, namespaces)) return false;
   const isOut = [object, machine].some((each) => each?.metadata.labels?.[namespaces.key] === OPT_OUT);
-  if (mayOptOut && isOut) return false;
-  return isInScope(namespaceLabels, namespaces);
+  return !isOut || !mayOptOut();
 }
 
 /** Whether the webhook is called for objects in a namespace with these labels. */

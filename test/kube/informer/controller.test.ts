@@ -89,6 +89,22 @@ describe("reconciling", () => {
     expect(rejected).toMatchObject({ err: new Error("rejected"), failures: 1, ms: expect.any(Number) });
   });
 
+  test("keys that wait for nothing leave the event loop to others in between", async () => {
+    const seen: number[] = [];
+    let done = 0;
+    const controller = new Controller({
+      name: "t",
+      metrics: new Registry(),
+      reconcile: async () => {
+        if (done++ === 0) setImmediate(() => seen.push(done));
+      },
+    });
+    for (let key = 0; key < 100; key++) controller.enqueue(`${key}`);
+    controller.run(stop.signal).catch(() => {});
+    await eventually("all keys", () => done === 100);
+    expect(seen[0]).toBeLessThan(5);
+  });
+
   test("requeueAfterMs comes again even if nothing changes", async () => {
     const clock = new ManualClock();
     let runs = 0;
