@@ -3,8 +3,7 @@
  * the values could only answer with its pattern, which no reader understands: a template says it in a sentence.
  */
 
-import { LABEL_KEY_PATTERN, LABEL_VALUE_PATTERN } from "../src/api/legal-names.ts";
-import { KEY_TEXT, VALUE_TEXT } from "../src/api/placement.ts";
+import { KEY_TEXT, LABEL_KEY_PATTERN, LABEL_VALUE_PATTERN, VALUE_TEXT } from "../src/api/legal-names.ts";
 import {
   IMAGE_MIRROR_PATTERN,
   IMAGE_MIRROR_TEXT,

@@ -19,9 +19,6 @@ export function celRules(...rules: readonly CelRule[]): { readonly "x-kubernetes
   return { "x-kubernetes-validations": rules };
 }
 
-/** Keeps an object's unknown fields, because another API owns the schema of this part. */
-export const PRESERVE_UNKNOWN_FIELDS = { "x-kubernetes-preserve-unknown-fields": true } as const;
-
 const SEPARATED =
   "([0-9A-Fa-f]{2}:){5}[0-9A-Fa-f]{2}|([0-9A-Fa-f]{2}-){5}[0-9A-Fa-f]{2}|" +
   "[0-9A-Fa-f]{4}[.][0-9A-Fa-f]{4}[.][0-9A-Fa-f]{4}";

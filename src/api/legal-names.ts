@@ -10,6 +10,11 @@ const QUALIFIED_PART = new RegExp(`^${NAME}$`);
 export const LABEL_KEY_PATTERN = `^(${SUBDOMAIN}/)?${NAME}$`;
 export const LABEL_VALUE_PATTERN = `^(${NAME})?$`;
 
+export const KEY_TEXT =
+  "has to be the key of a label: NAME or DOMAIN/NAME, with at most 63 letters, digits, dots, hyphens and underscores in NAME";
+export const VALUE_TEXT =
+  "has to be the value of a label: empty, or at most 63 letters, digits, dots, hyphens and underscores, with a letter or digit at both ends";
+
 export const MAX_SUBDOMAIN = 253;
 export const MAX_LABEL = 63;
 export const MAX_LABEL_KEY = MAX_SUBDOMAIN + 1 + MAX_LABEL;

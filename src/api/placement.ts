@@ -1,15 +1,18 @@
 /** Where pods of a component may run: the core/v1 fields, copied into pod templates as they are. */
 
 import * as z from "zod";
-import { type CelRule, celRules, PRESERVE_UNKNOWN_FIELDS } from "./cel.ts";
+import { affinitySchema } from "./affinity.ts";
+import { type CelRule, celRules } from "./cel.ts";
 import {
   isLabelKey,
   isLabelValue,
+  KEY_TEXT,
   LABEL_KEY_PATTERN,
   LABEL_VALUE_PATTERN,
   MAX_LABEL,
   MAX_LABEL_KEY,
   MAX_SUBDOMAIN,
+  VALUE_TEXT,
 } from "./legal-names.ts";
 
 /** More than any cluster has taints. Bounds the size of pods and the cost of rules. */
@@ -17,11 +20,6 @@ const MAX_TOLERATIONS = 500;
 
 /** More than any node is chosen by. Bounds the same. */
 const MAX_SELECTOR_LABELS = 100;
-
-export const KEY_TEXT =
-  "has to be the key of a label: NAME or DOMAIN/NAME, with at most 63 letters, digits, dots, hyphens and underscores in NAME";
-export const VALUE_TEXT =
-  "has to be the value of a label: empty, or at most 63 letters, digits, dots, hyphens and underscores, with a letter or digit at both ends";
 
 const OPERATORS = ["", "Exists", "Equal", "Lt", "Gt"];
 const EFFECTS = ["", "NoSchedule", "PreferNoSchedule", "NoExecute"];
@@ -132,14 +130,11 @@ export const placementSchema = z
         maxProperties: MAX_SELECTOR_LABELS,
         ...celOf(SELECTOR_RULES),
       }),
-    affinity: z
-      .looseObject({})
+    affinity: affinitySchema
       .exactOptional()
-      .meta({
-        description:
-          "Scheduling constraints of pods: nodeAffinity, podAffinity and podAntiAffinity as in core/v1 Affinity.",
-        ...PRESERVE_UNKNOWN_FIELDS,
-      }),
+      .describe(
+        "Scheduling constraints of pods: nodeAffinity, podAffinity and podAntiAffinity as in core/v1 Affinity.",
+      ),
     tolerations: z
       .array(tolerationSchema.meta(celOf(TOLERATION_RULES)))
       .max(MAX_TOLERATIONS)

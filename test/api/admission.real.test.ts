@@ -69,7 +69,7 @@ describe("kubectl apply against the real API server", () => {
         kubeSecondaryDNS: { domain: "", nameServerIP: "" },
         kubevirtIpamController: { defaultNetworkNADNamespace: "openshift-ovn-kubernetes" },
         placementConfiguration: {
-          infra: { nodeSelector: { infra: "yes" }, affinity: { nodeAffinity: { anything: [1] } } },
+          infra: { nodeSelector: { infra: "yes" }, affinity: { nodeAffinity: {} } },
           workloads: { tolerations: [{ key: "a", operator: "Exists", effect: "NoSchedule" }] },
         },
         selfSignConfiguration: {
@@ -106,6 +106,19 @@ describe("kubectl apply against the real API server", () => {
       ],
     ],
     ["a field that does not exist", { linuxbridge: {} }, ['unknown field "spec.linuxbridge"']],
+    [
+      "what is no affinity",
+      {
+        placementConfiguration: {
+          infra: { affinity: { foo: 1 } },
+          workloads: { affinity: { podAffinity: { somewhere: "near" } } },
+        },
+      },
+      [
+        'unknown field "spec.placementConfiguration.infra.affinity.foo"',
+        'unknown field "spec.placementConfiguration.workloads.affinity.podAffinity.somewhere"',
+      ],
+    ],
   ])("refuses %s and says where", async (_what, spec, texts) => {
     const answer = await apply(config(spec));
     expect(answer.code).toBe(1);

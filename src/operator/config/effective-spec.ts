@@ -150,6 +150,6 @@ function pullPolicy(text: string | undefined): ImagePullPolicy | undefined {
   return IMAGE_PULL_POLICIES.find((policy) => policy === text);
 }
 
-function labelExists(key: string): { readonly key: string; readonly operator: string } {
+function labelExists(key: string): { readonly key: string; readonly operator: "Exists" } {
   return { key, operator: "Exists" };
 }

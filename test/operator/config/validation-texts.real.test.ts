@@ -12,6 +12,7 @@ import type { ControlPlaneAccess } from "../../cluster/control-plane/access.ts";
 import { releaseText } from "../../deploy/support/release-text.ts";
 import { borrowControlPlane } from "../../support/borrowed-control-plane.ts";
 import { eventually } from "../../support/eventually.ts";
+import { WRONG_AFFINITIES } from "./wrong-affinities.ts";
 import { WRONG_HERE, WRONG_SPECS } from "./wrong-specs.ts";
 
 const read = (folder: string): CustomResourceDefinition => parse(releaseText(`${folder}/networkaddonsconfigs.yaml`));
@@ -24,6 +25,31 @@ const intervals = (
   certRotateInterval: string,
   certOverlapInterval: string,
 ) => ({ caRotateInterval, caOverlapInterval, certRotateInterval, certOverlapInterval });
+
+const NODES = {
+  matchExpressions: [
+    { key: "node-role.kubernetes.io/worker", operator: "Exists" },
+    { key: "example.com/cores", operator: "Gt", values: ["8"] },
+    { key: "zone", operator: "NotIn", values: ["a", ""] },
+  ],
+  matchFields: [{ key: "metadata.name", operator: "In", values: ["node-1"] }],
+};
+const PODS = {
+  topologyKey: "kubernetes.io/hostname",
+  labelSelector: { matchLabels: { app: "a" }, matchExpressions: [{ key: "b", operator: "DoesNotExist" }] },
+  namespaces: ["default"],
+  namespaceSelector: {},
+  matchLabelKeys: ["pod-template-hash"],
+  mismatchLabelKeys: ["c"],
+};
+const AFFINITY = {
+  nodeAffinity: {
+    requiredDuringSchedulingIgnoredDuringExecution: { nodeSelectorTerms: [NODES, {}] },
+    preferredDuringSchedulingIgnoredDuringExecution: [{ weight: 100, preference: NODES }],
+  },
+  podAffinity: { requiredDuringSchedulingIgnoredDuringExecution: [PODS] },
+  podAntiAffinity: { preferredDuringSchedulingIgnoredDuringExecution: [{ weight: 1, podAffinityTerm: PODS }] },
+};
 
 describe("a wrong spec", () => {
   let controlPlane: ControlPlaneAccess;
@@ -80,6 +106,8 @@ describe("a wrong spec", () => {
     },
     { selfSignConfiguration: intervals("999999h9999999m999999999s", "999999h", "10000ms", "5s5000ms") },
     { selfSignConfiguration: intervals("99999h".repeat(10), "1h", "1h", "10s") },
+    { placementConfiguration: { infra: { affinity: {} } } },
+    { placementConfiguration: { workloads: { affinity: AFFINITY } } },
     { tlsSecurityProfile: null },
     { tlsSecurityProfile: { type: "Custom", custom: {} } },
     { tlsSecurityProfile: { type: "Intermediate", custom: null } },
@@ -91,6 +119,16 @@ describe("a wrong spec", () => {
   it.each(WRONG_HERE)("is refused by the operator for what it knows of the cluster: %o %o", (spec, facts, text) => {
     expect(validateSpec(spec, NO_FACTS)).toEqual([]);
     expect(validateSpec(spec, { ...NO_FACTS, ...facts })).toEqual([text]);
+  });
+
+  it.each(WRONG_AFFINITIES)("is refused by the operator where its affinity is no affinity: %o", (spec, text) => {
+    expect(validateSpec(spec, NO_FACTS)).toEqual([text]);
+  });
+
+  it("loses no field of an affinity that is right", async () => {
+    const spec = { placementConfiguration: { workloads: { affinity: AFFINITY } } };
+    const config = { metadata: { name: "cluster" }, spec };
+    expect((await admin.create(NETWORK_ADDONS_CONFIGS, config, { dryRun: true })).spec).toEqual(spec);
   });
 
   it("is taken by the definition without rules, where its types are right", async () => {

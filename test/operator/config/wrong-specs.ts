@@ -1,5 +1,6 @@
 /** Every text with which a spec is refused: one table for the API server, which reads the CRD, and for the operator's status. */
 
+import { KEY_TEXT, VALUE_TEXT } from "../../../src/api/legal-names.ts";
 import {
   DEVICE_PLUGIN_CONFIG_TEXT,
   DOMAIN_TEXT,
@@ -10,9 +11,9 @@ import {
   SELF_SIGN_FIELDS,
   SELF_SIGN_PREFIX,
 } from "../../../src/api/network-addons-config.ts";
-import { KEY_TEXT, VALUE_TEXT } from "../../../src/api/placement.ts";
 import { CUSTOM_PROFILE_TEXT, cipherText } from "../../../src/api/tls-security-profile.ts";
 import type { Facts } from "../../../src/operator/watch/facts.ts";
+import { REFUSED_AFFINITIES } from "./wrong-affinities.ts";
 import { WRONG_LINUX_BRIDGES } from "./wrong-linux-bridges.ts";
 import { each, type WrongSpec } from "./wrong-spec.ts";
 
@@ -244,6 +245,7 @@ export const WRONG_SPECS: readonly WrongSpec[] = [
     texts: ["spec.placementConfiguration.infra.tolerations: Too big: expected array to have <=500 items"],
     atAdmission: ["spec.placementConfiguration.infra.tolerations: Too many: 10000: must have at most 500 items"],
   },
+  ...REFUSED_AFFINITIES,
   cipher(""),
   cipher("ALL"),
   cipher("@SECLEVEL=0"),
