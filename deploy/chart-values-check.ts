@@ -4,6 +4,7 @@
  */
 
 import { KEY_TEXT, LABEL_KEY_PATTERN, LABEL_VALUE_PATTERN, VALUE_TEXT } from "../src/api/legal-names.ts";
+import { LABEL_COMPONENT, LABEL_PART_OF, LABEL_VERSION } from "../src/api/names.ts";
 import {
   IMAGE_MIRROR_PATTERN,
   IMAGE_MIRROR_TEXT,
@@ -15,6 +16,9 @@ import {
 const TAG_OR_DIGEST = "[:@][^/]*$";
 const OWN_IMAGE_TEXT =
   "the product's image is REGISTRY/NAME:TAG or REGISTRY/NAME@sha256:DIGEST, such as registry.example.com/addons:v1, without https://";
+
+/** Labels of the release, which no value may change. `name` is the Deployment's selector. */
+const OWN_LABELS = ["name", LABEL_COMPONENT, LABEL_PART_OF, LABEL_VERSION];
 
 const keys = (value: string): string => `{{- range $key, $_ := .Values.${value} }}
 {{- if not (regexMatch \`${LABEL_KEY_PATTERN}\` $key) }}
@@ -36,6 +40,11 @@ export const VALUES_CHECK = `{{- $image := \`${IMAGE_PATTERN}\` }}
 {{- range $variable, $value := .Values.componentImages }}
 {{- if and $value (not (regexMatch $image $value)) }}
 {{- fail (printf "componentImages.%s %q: ${IMAGE_TEXT}." $variable $value) }}
+{{- end }}
+{{- end }}
+{{- range $key, $_ := .Values.labels }}
+{{- if has $key (list ${OWN_LABELS.map((label) => `"${label}"`).join(" ")}) }}
+{{- fail (printf "labels.%s cannot be set: it is a label of the release." $key) }}
 {{- end }}
 {{- end }}
 ${labels("labels")}${keys("annotations")}${labels("nodeSelector")}{{- with .Values.imageMirror }}

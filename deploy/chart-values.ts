@@ -6,16 +6,13 @@
 import { Document, type Pair, type Scalar, type YAMLMap } from "yaml";
 import * as z from "zod";
 import { LABEL_PATTERN, MAX_LABEL } from "../src/api/legal-names.ts";
-import { DEFAULT_NAMESPACE, LABEL_COMPONENT, LABEL_PART_OF, LABEL_VERSION } from "../src/api/names.ts";
+import { DEFAULT_NAMESPACE } from "../src/api/names.ts";
 import { networkAddonsConfigSpecSchema } from "../src/api/network-addons-config.ts";
 import { placementSchema } from "../src/api/placement.ts";
 import type { Deployment } from "../src/kube/client/built-in-kinds.ts";
 import { FOR_EVERY_PARSER } from "../src/kube/client/object-yaml.ts";
 import { COMPONENT_IMAGES, componentImages, PUBLISHED_IMAGES } from "../src/operator/config/component-images.ts";
 import { HEADER } from "./object-yaml.ts";
-
-/** Labels of the release, which no value may change. `name` is the Deployment's selector. */
-const OWN_LABELS = ["name", LABEL_COMPONENT, LABEL_PART_OF, LABEL_VERSION];
 
 const { nodeSelector, tolerations, affinity } = placementSchema.shape;
 const strings = z.record(z.string(), z.string());
@@ -106,8 +103,6 @@ export function valuesYaml(values: ChartValues): string {
 
 export function valuesSchemaJson(): string {
   const schema = z.toJSONSchema(chartValuesSchema, { target: "draft-7", io: "output" });
-  const properties = schema.properties as Record<string, object>;
-  properties.labels = { ...properties.labels, propertyNames: { not: { enum: OWN_LABELS } } };
   const withoutExtensions = (key: string, value: unknown) => (key.startsWith("x-kubernetes-") ? undefined : value);
   return `${JSON.stringify(schema, withoutExtensions, 2)}\n`;
 }

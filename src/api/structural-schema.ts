@@ -43,7 +43,7 @@ const KEPT = [
 
 /**
  * Keeps what CRDs accept: zod's bounds of safe integers become `format: int64`, its patterns for formats are left to the
- * API server's own check of the format, open objects stay open only with x-kubernetes-preserve-unknown-fields.
+ * API server's own check of the format.
  */
 export function structuralSchema(schema: z.ZodType): StructuralSchema {
   return convert(z.toJSONSchema(schema, { target: "openapi-3.0", io: "input" }) as JsonSchema);

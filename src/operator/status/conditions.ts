@@ -89,8 +89,11 @@ function phaseOf({ name, state }: ComponentOutcome): ComponentStatus {
     return { name, phase: "Degraded", reason: first.reason, message: lines(troubled) };
   }
   const rolling = state.workloads.filter(({ phase }) => phase === "rolling");
-  if (rolling.length > 0) return { name, phase: "Progressing", reason: "Deploying", message: lines(rolling) };
   const notes = notesOf(state.workloads);
+  if (rolling.length > 0) {
+    const message = [lines(rolling), ...notes].join("\n");
+    return { name, phase: "Progressing", reason: "Deploying", message };
+  }
   return { name, phase: "Available", ...(notes.length === 0 ? {} : { message: notes.join("\n") }) };
 }
 
@@ -103,7 +106,8 @@ function notesOf(workloads: readonly Rollout[]): string[] {
 function progressing(workloads: readonly Rollout[]): Verdict {
   const rolling = workloads.filter(({ phase }) => phase === "rolling");
   if (rolling.length === 0) return { type: "Progressing", status: "False" };
-  return { type: "Progressing", status: "True", reason: "Deploying", message: lines(rolling) };
+  const message = [lines(rolling), ...notesOf(workloads)].join("\n");
+  return { type: "Progressing", status: "True", reason: "Deploying", message };
 }
 
 function removal({ waiting, failures }: Removing): Verdict[] {

@@ -64,6 +64,13 @@ describe("the status", () => {
     expect(brief(next(reconciled([]))).Available?.[0]).toBe("True");
   });
 
+  it("says what nodes need also while a component is rolling out", () => {
+    const note = "node-t (Talos) needs /opt/cni/bin";
+    const status = next(reconciled([deployed({ phase: "rolling", message: "one" }, { phase: "ready", note }), READY]));
+    expect(brief(status).Progressing).toEqual(["True", "Deploying", `one\n${note}`]);
+    expect(status.components?.[0]).toMatchObject({ phase: "Progressing", message: `one\n${note}` });
+  });
+
   it("names every workload that is rolling out, one a line", () => {
     const status = next(reconciled([ROLLING]));
     expect(brief(status)).toEqual({
