@@ -7,10 +7,12 @@
  * `kubectl macpool` will be in, for krew's manifest.
  */
 
-import { mkdir, mkdtemp, rename, rm, writeFile } from "node:fs/promises";
+import { chmod, mkdir, mkdtemp, rename, rm, writeFile } from "node:fs/promises";
 import path from "node:path";
 import { DEFAULT_IMAGE } from "../src/api/image.ts";
+import { PRODUCT_VERSION } from "../src/api/names.ts";
 import { IMAGE_MIRROR_PATTERN, IMAGE_MIRROR_TEXT } from "../src/operator/config/component-images.ts";
+import { isVersion } from "../src/operator/olm/flags.ts";
 import { type PackageOptions, releaseFiles } from "./generated-files.ts";
 import { readFlags } from "./image/flags.ts";
 import { ImageError } from "./image/image-error.ts";
@@ -32,7 +34,7 @@ async function main(): Promise<void> {
   if (mirror !== undefined && !new RegExp(IMAGE_MIRROR_PATTERN).test(mirror))
     throw new ImageError(`--mirror ${mirror} is none: ${IMAGE_MIRROR_TEXT}`);
   const image = load ? loadedImage(values.image) : pulledImage(values.image);
-  if (!/^https:\/\/[^/]/.test(download))
+  if (!/^https:\/\/[^/\s"'`$<>\\][^\s"'`$<>\\]*$/.test(download))
     throw new ImageError(`--download ${download} is not a URL: write https://HOST/PATH`);
   const written = await writeRelease(FOLDER, image, { mirror, replaces: replacedVersion(replaces), download });
   for (const file of written) console.log(path.relative(process.cwd(), file));
@@ -54,7 +56,8 @@ export function loadedImage(image = DEFAULT_IMAGE): string {
 
 /** Of `--replaces`. Throws ImageError for what no ClusterServiceVersion of the product can be called. */
 export function replacedVersion(version: string | undefined): string | undefined {
-  if (version === undefined || /^\d+\.\d+\.\d+(-[0-9A-Za-z.-]+)?$/.test(version)) return version;
+  if (version === PRODUCT_VERSION) throw new ImageError(`--replaces ${version} is the version of this release`);
+  if (version === undefined || isVersion(version)) return version;
   throw new ImageError(`--replaces ${version} is no version: give MAJOR.MINOR.PATCH, such as 0.9.1`);
 }
 
@@ -74,6 +77,7 @@ export async function writeRelease(
       await writeFile(path.join(temporary, file), content);
       names.push(path.join(folder, file));
     }
+    await chmod(temporary, 0o755);
     await rm(folder, { recursive: true, force: true });
     await rename(temporary, folder);
     return names;

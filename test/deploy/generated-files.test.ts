@@ -1,4 +1,13 @@
-import { mkdirSync, mkdtempSync, readdirSync, readFileSync, readlinkSync, rmSync, writeFileSync } from "node:fs";
+import {
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  readlinkSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join, relative } from "node:path";
 import { describe, expect, it } from "vitest";
@@ -6,6 +15,7 @@ import { parseAllDocuments } from "yaml";
 import { filesInGit, releaseFiles } from "../../deploy/generated-files.ts";
 import { loadedImage, pulledImage, replacedVersion, writeRelease } from "../../deploy/release.ts";
 import { DEFAULT_IMAGE, IMAGE_REPOSITORY } from "../../src/api/image.ts";
+import { PRODUCT_VERSION } from "../../src/api/names.ts";
 import { PUBLISHED_IMAGES } from "../../src/operator/config/component-images.ts";
 import { releaseText } from "./support/release-text.ts";
 
@@ -51,6 +61,7 @@ describe("a release", () => {
       mkdirSync(folder);
       writeFileSync(join(folder, "of-an-older-one.yaml"), "");
       await writeRelease(folder, DEFAULT_IMAGE);
+      expect(statSync(folder).mode & 0o777).toBe(0o755);
       const written = releaseFiles();
       const krew = ["krew/kubectl-macpool.tar.gz", "krew/macpool.yaml"];
       expect(filesIn(folder)).toEqual([...written.map(({ path }) => path), ...krew].sort());
@@ -82,9 +93,12 @@ describe("a release", () => {
 
   it("replaces a version, and nothing that is none", () => {
     for (const version of [undefined, "0.9.1", "1.0.0-rc.1"]) expect(replacedVersion(version)).toBe(version);
-    for (const wrong of ["", "foo", "v0.9.1", "0.9.1 ", "cluster-network-addons-operator.0.9.1"]) {
+    for (const wrong of ["", "foo", "v0.9.1", "0.9.1 ", "cluster-network-addons-operator.0.9.1", "1.2.3-.."]) {
       expect(() => replacedVersion(wrong)).toThrow(`--replaces ${wrong} is no version`);
     }
+    expect(() => replacedVersion(PRODUCT_VERSION)).toThrow(
+      `--replaces ${PRODUCT_VERSION} is the version of this release`,
+    );
   });
 
   it("has a mirror before the names of other projects' images, in every package", () => {

@@ -6,7 +6,7 @@
 
 import { parseArgs } from "node:util";
 import { DEFAULT_IMAGE, IMAGE_REPOSITORY } from "../../api/image.ts";
-import { isNamespaceName } from "../../api/legal-names.ts";
+import { isLabelValue, isNamespaceName, VALUE_TEXT } from "../../api/legal-names.ts";
 import { DEFAULT_NAMESPACE, PRODUCT_VERSION } from "../../api/names.ts";
 import { IMAGE_PULL_POLICIES, type ImagePullPolicy } from "../../api/network-addons-config.ts";
 import {
@@ -89,10 +89,14 @@ export function readFlags(args: readonly string[]): CsvFlags {
   ].join("/");
   checkedImage("--container-prefix, --image-name and --container-tag make", image);
   const named = Object.entries(COMPONENT_IMAGES).map(([variable, name]) => [variable, namedImage(name)] as const);
+  const csvVersion = version("--version", text("version")) ?? version("--csv-version", text("csv-version"));
+  const replaces = version("--version-replaces", text("version-replaces"));
+  if (replaces !== undefined && replaces === csvVersion)
+    throw new Error(`--version-replaces ${replaces} is the version itself`);
   return {
-    version: text("version") ?? text("csv-version") ?? PRODUCT_VERSION,
-    replaces: text("version-replaces"),
-    operatorVersion: text("operator-version") ?? PRODUCT_VERSION,
+    version: csvVersion ?? PRODUCT_VERSION,
+    replaces,
+    operatorVersion: operatorVersion(text("operator-version")),
     namespace: namespace(text("namespace")),
     image,
     imagePullPolicy: pullPolicy(text("image-pull-policy")),
@@ -110,6 +114,22 @@ export function readFlags(args: readonly string[]): CsvFlags {
 function checkedImage(from: string, image: string): string {
   if (new RegExp(IMAGE_PATTERN).test(image)) return image;
   throw new Error(`${from} "${image}": ${IMAGE_TEXT}`);
+}
+
+/** Of a ClusterServiceVersion: a semantic version without build metadata, which no name of an object may have. */
+export function isVersion(text: string): boolean {
+  return /^\d+\.\d+\.\d+(-[0-9A-Za-z-]+(\.[0-9A-Za-z-]+)*)?$/.test(text);
+}
+
+function version(flag: string, value: string | undefined): string | undefined {
+  if (value === undefined || isVersion(value)) return value;
+  throw new Error(`${flag} "${value}" is no version: write MAJOR.MINOR.PATCH, such as 0.9.1`);
+}
+
+/** It is in a label of every object. */
+function operatorVersion(value = PRODUCT_VERSION): string {
+  if (isLabelValue(value)) return value;
+  throw new Error(`--operator-version ${VALUE_TEXT}, found ${JSON.stringify(value)}`);
 }
 
 function namespace(name = DEFAULT_NAMESPACE): string {

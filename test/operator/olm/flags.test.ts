@@ -57,7 +57,7 @@ describe("the flags of csv-generator", () => {
   it("may be given twice: the last one counts, also where it is empty or false", () => {
     const twice = ["--namespace=a", "--dump-crds", "--namespace", "b", "--dump-crds=false"];
     expect(readFlags(twice)).toMatchObject({ namespace: "b", dumpCrds: false });
-    expect(readFlags(["--version-replaces=1", "--version-replaces="]).replaces).toBeUndefined();
+    expect(readFlags(["--version-replaces=1.0.0", "--version-replaces="]).replaces).toBeUndefined();
     expect(readFlags(["--image-pull-policy=Now", "--image-pull-policy=Always"]).imagePullPolicy).toBe("Always");
   });
 
@@ -118,6 +118,11 @@ describe("the flags of csv-generator", () => {
     [["--namespace"], "--namespace needs a value"],
     [["--mirror=https://registry.test"], "--mirror https://registry.test is none: a mirror is HOST:PORT/PATH"],
     [["--namespace=Foo"], '--namespace "Foo" is no name of a namespace: it has lower-case letters, digits and -'],
+    [["--version=abc"], '--version "abc" is no version: write MAJOR.MINOR.PATCH, such as 0.9.1'],
+    [["--csv-version=1.2.3-.."], '--csv-version "1.2.3-.." is no version'],
+    [["--version-replaces=foo bar"], '--version-replaces "foo bar" is no version'],
+    [["--version=1.2.3", "--version-replaces=1.2.3"], "--version-replaces 1.2.3 is the version itself"],
+    [["--operator-version=0.1.0\n"], "--operator-version has to be the value of a label"],
     [["--namespace=a.b"], '--namespace "a.b" is no name of a namespace'],
     [
       ["--container-prefix=https://quay.io/team"],
