@@ -68,7 +68,7 @@ function unschedulable(message: string, describe: string): Step {
   const remedy = `Make ${bridge} on a node, or correct "bridge" of the network.`;
   if (count === total) return wrong("scheduled", `0/${total} nodes have bridge ${bridge}`, remedy);
   const text = `${count} of ${total} nodes do not have bridge ${bridge}; the scheduler says: ${quoted(message)}`;
-  return wrong("scheduled", text, `${remedy} Or make room on a node that has it: ${describe}.`);
+  return wrong("scheduled", text, `${remedy} Or look why a node that has it takes no pod: ${describe} shows more.`);
 }
 
 /** One attachment, as multus reports it. */

@@ -26,6 +26,13 @@ describe("the step scheduled", () => {
     expect(scheduled(unscheduled(message))).toMatchObject({ state: "wrong", text, remedy: expect.any(String) });
   });
 
+  it("names a command that can be pasted where some nodes have the bridge", () => {
+    const { remedy } = scheduled(unscheduled(`0/3 nodes are available: 1 node(s) were unschedulable, 2 ${NO_BRIDGE}.`));
+    expect(remedy).toMatch(
+      /Or look why a node that has it takes no pod: kubectl describe pod launcher -n lab shows more\.$/,
+    );
+  });
+
   it("says that the scheduler has not come to the pod, that it has ended, or that nobody sees it", () => {
     expect(scheduled(unscheduled())).toMatchObject({ state: "unknown", text: "pod launcher is not scheduled yet" });
     const ended = { ...WORKING, pod: { value: podWith({ phase: "Failed" }) } };
