@@ -61,8 +61,11 @@ describe.skipIf(CHROMIUM === undefined)("the page in a browser, after a random h
     shown(
       page,
       `[...document.querySelectorAll("main .card")]
-        .map((card) => [...card.querySelectorAll("h3, .owner")].map((part) => part.textContent.trim()))`,
+        .map((card) => [...card.querySelectorAll("h3, .card li .owner")].map((part) => part.textContent.trim()))`,
     );
+
+  const headingOf = ({ mac, parties: [first, ...others] }: CollisionView): string =>
+    `${first && nameOf(first)}${others.length > 0 ? ` and ${others.length} more` : ""}: ${mac}`;
 
   async function play(seed: number): Promise<void> {
     const namespace = `lab-${seed}`;
@@ -105,7 +108,7 @@ describe.skipIf(CHROMIUM === undefined)("the page in a browser, after a random h
     await show(page, "#/collisions");
     await eventually("the page has the collisions of REST", async () => {
       const collisions = await told<CollisionView>(page, "collisions");
-      expect(await cardsOf(page)).toEqual(collisions.map(({ mac, parties }) => [mac, ...parties.map(nameOf)]));
+      expect(await cardsOf(page)).toEqual(collisions.map((each) => [headingOf(each), ...each.parties.map(nameOf)]));
       return collisions.length > 0;
     });
     await takePicture(page, `history-${seed}-collisions`);
