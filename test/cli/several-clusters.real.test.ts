@@ -91,7 +91,7 @@ it("says before an installation which range another cluster has", async () => {
     check: "range",
     state: "do",
     text: "Context b hands out 02:5d:1c:00:80:00-02:5d:1c:00:ff:ff too (32,768 addresses): take another range.",
-    commands: [expect.stringMatching(/^kubectl macpool preflight --range 02:/)],
+    commands: [expect.stringMatching(/^kubectl macpool preflight --contexts b --range 02:\S+$/)],
   });
 });
 
