@@ -88,12 +88,9 @@ function phaseOf({ name, state }: ComponentOutcome): ComponentStatus {
   if (first !== undefined && "reason" in first) {
     return { name, phase: "Degraded", reason: first.reason, message: lines(troubled) };
   }
-  const rolling = state.workloads.filter(({ phase }) => phase === "rolling");
+  const deploying = deployingText(state.workloads);
+  if (deploying !== undefined) return { name, phase: "Progressing", reason: "Deploying", message: deploying };
   const notes = notesOf(state.workloads);
-  if (rolling.length > 0) {
-    const message = [lines(rolling), ...notes].join("\n");
-    return { name, phase: "Progressing", reason: "Deploying", message };
-  }
   return { name, phase: "Available", ...(notes.length === 0 ? {} : { message: notes.join("\n") }) };
 }
 
@@ -104,10 +101,15 @@ function notesOf(workloads: readonly Rollout[]): string[] {
 }
 
 function progressing(workloads: readonly Rollout[]): Verdict {
-  const rolling = workloads.filter(({ phase }) => phase === "rolling");
-  if (rolling.length === 0) return { type: "Progressing", status: "False" };
-  const message = [lines(rolling), ...notesOf(workloads)].join("\n");
+  const message = deployingText(workloads);
+  if (message === undefined) return { type: "Progressing", status: "False" };
   return { type: "Progressing", status: "True", reason: "Deploying", message };
+}
+
+/** What rolls out, and what nodes need. Undefined where nothing rolls out. */
+function deployingText(workloads: readonly Rollout[]): string | undefined {
+  const rolling = workloads.filter(({ phase }) => phase === "rolling");
+  return rolling.length === 0 ? undefined : [lines(rolling), ...notesOf(workloads)].join("\n");
 }
 
 function removal({ waiting, failures }: Removing): Verdict[] {
