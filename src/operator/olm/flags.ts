@@ -89,12 +89,12 @@ export function readFlags(args: readonly string[]): CsvFlags {
   ].join("/");
   checkedImage("--container-prefix, --image-name and --container-tag make", image);
   const named = Object.entries(COMPONENT_IMAGES).map(([variable, name]) => [variable, namedImage(name)] as const);
-  const csvVersion = version("--version", text("version")) ?? version("--csv-version", text("csv-version"));
+  const csvVersion =
+    version("--version", text("version")) ?? version("--csv-version", text("csv-version")) ?? PRODUCT_VERSION;
   const replaces = version("--version-replaces", text("version-replaces"));
-  if (replaces !== undefined && replaces === csvVersion)
-    throw new Error(`--version-replaces ${replaces} is the version itself`);
+  if (replaces === csvVersion) throw new Error(`--version-replaces ${replaces} is the version itself`);
   return {
-    version: csvVersion ?? PRODUCT_VERSION,
+    version: csvVersion,
     replaces,
     operatorVersion: operatorVersion(text("operator-version")),
     namespace: namespace(text("namespace")),

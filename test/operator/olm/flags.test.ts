@@ -122,6 +122,7 @@ describe("the flags of csv-generator", () => {
     [["--csv-version=1.2.3-.."], '--csv-version "1.2.3-.." is no version'],
     [["--version-replaces=foo bar"], '--version-replaces "foo bar" is no version'],
     [["--version=1.2.3", "--version-replaces=1.2.3"], "--version-replaces 1.2.3 is the version itself"],
+    [[`--version-replaces=${PRODUCT_VERSION}`], `--version-replaces ${PRODUCT_VERSION} is the version itself`],
     [["--operator-version=0.1.0\n"], "--operator-version has to be the value of a label"],
     [["--namespace=a.b"], '--namespace "a.b" is no name of a namespace'],
     [
