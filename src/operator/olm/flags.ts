@@ -6,7 +6,7 @@
 
 import { parseArgs } from "node:util";
 import { DEFAULT_IMAGE, IMAGE_REPOSITORY } from "../../api/image.ts";
-import { isLabelValue, isNamespaceName, VALUE_TEXT } from "../../api/legal-names.ts";
+import { isNamespaceName } from "../../api/legal-names.ts";
 import { DEFAULT_NAMESPACE, PRODUCT_VERSION } from "../../api/names.ts";
 import { IMAGE_PULL_POLICIES, type ImagePullPolicy } from "../../api/network-addons-config.ts";
 import {
@@ -126,10 +126,10 @@ function version(flag: string, value: string | undefined): string | undefined {
   throw new Error(`${flag} "${value}" is no version: write MAJOR.MINOR.PATCH, such as 0.9.1`);
 }
 
-/** It is in a label of every object. */
+/** Whatever a build calls its versions, such as v0.102.0-3.hco+main. */
 function operatorVersion(value = PRODUCT_VERSION): string {
-  if (isLabelValue(value)) return value;
-  throw new Error(`--operator-version ${VALUE_TEXT}, found ${JSON.stringify(value)}`);
+  if (/^\w[\w.+-]*$/.test(value)) return value;
+  throw new Error(`--operator-version ${JSON.stringify(value)} is no version: it has letters, digits and . _ + -`);
 }
 
 function namespace(name = DEFAULT_NAMESPACE): string {

@@ -123,7 +123,7 @@ describe("the flags of csv-generator", () => {
     [["--version-replaces=foo bar"], '--version-replaces "foo bar" is no version'],
     [["--version=1.2.3", "--version-replaces=1.2.3"], "--version-replaces 1.2.3 is the version itself"],
     [[`--version-replaces=${PRODUCT_VERSION}`], `--version-replaces ${PRODUCT_VERSION} is the version itself`],
-    [["--operator-version=0.1.0\n"], "--operator-version has to be the value of a label"],
+    [["--operator-version=0.1.0\n"], '--operator-version "0.1.0\\n" is no version: it has letters, digits and . _ + -'],
     [["--namespace=a.b"], '--namespace "a.b" is no name of a namespace'],
     [
       ["--container-prefix=https://quay.io/team"],
