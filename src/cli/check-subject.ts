@@ -1,4 +1,4 @@
-import { VIRTUAL_MACHINE_INSTANCES, VIRTUAL_MACHINES } from "../api/kinds.ts";
+import { NETWORK_ATTACHMENT_DEFINITIONS, VIRTUAL_MACHINE_INSTANCES, VIRTUAL_MACHINES } from "../api/kinds.ts";
 import { isNamespaceName } from "../api/legal-names.ts";
 import { type KubeObject, RESOURCES } from "../kube/client/resource.ts";
 import type { Manifest } from "./manifests.ts";
@@ -24,6 +24,7 @@ export interface CheckSubject {
 const REVIEWED = [
   VIRTUAL_MACHINES,
   VIRTUAL_MACHINE_INSTANCES,
+  NETWORK_ATTACHMENT_DEFINITIONS,
   { group: RESOURCES.pods.group, kind: RESOURCES.pods.kind, plural: RESOURCES.pods.plural },
 ];
 
@@ -46,17 +47,20 @@ export function checkSubject(manifest: Manifest, defaultNamespace: string): Chec
   };
   const version = textOf(apiVersion);
   if (common.kind === "" || version === "") return { ...common, fault: "it has no apiVersion or no kind. Write both." };
-  const network = networkIn(manifest, defaultNamespace);
-  const faultOfText = notTextIn(common.object);
-  if (network !== undefined) return { ...common, network, ...(faultOfText && { fault: faultOfText }) };
   const slash = version.indexOf("/");
   const group = version.slice(0, Math.max(0, slash));
   const reviewed = REVIEWED.find((one) => one.group === group && one.kind === kind);
   if (reviewed === undefined) return undefined;
   const fault = VERSION.test(version.slice(slash + 1))
-    ? (faultOf(common) ?? faultOfText)
+    ? (faultOf(common) ?? notTextIn(common.object))
     : `${JSON.stringify(version)} is no version of ${common.kind}. Write the one of its API.`;
-  return { ...common, plural: reviewed.plural, ...(fault === undefined ? {} : { fault }) };
+  const network = networkIn(manifest, defaultNamespace);
+  return {
+    ...common,
+    plural: reviewed.plural,
+    ...(network === undefined ? {} : { network }),
+    ...(fault === undefined ? {} : { fault }),
+  };
 }
 
 function faultOf({ object, namespace }: Pick<CheckSubject, "object" | "namespace">): string | undefined {

@@ -12,7 +12,7 @@ import { lintNetworks } from "./networks.ts";
 import type { OpenCluster } from "./open-cluster.ts";
 import { sharedAddresses } from "./shared-addresses.ts";
 
-/** What would be said of manifests if they were applied: by the lint about networks, by dry runs about VMs and pods. */
+/** What would be said of manifests if they were applied: by dry runs, and by the lint about networks. */
 
 export interface CheckedObject {
   readonly source: string;
@@ -21,6 +21,8 @@ export interface CheckedObject {
   readonly namespace: string;
   readonly name: string;
   readonly verdict: Verdict;
+  /** Whether the cluster judged it, or nothing is left to judge. */
+  readonly isChecked: boolean;
   readonly findings: readonly ShownFinding[];
 }
 
@@ -56,12 +58,36 @@ export async function checkManifests(
     const answers = await Promise.all(some.map((subject) => dryRuns.ask(subject)));
     for (const [index, subject] of some.entries()) {
       const { verdict, findings } = answers[index] ?? { verdict: "unchecked" as const, findings: [] };
-      const all = [...findings, ...(offline.get(subject) ?? [])];
-      const isWrong = all.some(({ severity }) => severity === "error");
-      items.push({ ...placeOf(subject), verdict: isWrong ? "refused" : verdict, findings: all });
+      const found = offline.get(subject) ?? [];
+      const isRefused = found.some(({ code }) => REFUSED_ANYWHERE.includes(code));
+      items.push({
+        ...placeOf(subject),
+        verdict: isRefused ? "refused" : verdict,
+        isChecked: verdict !== "unchecked",
+        findings: [...withoutRepeated(findings, found), ...found],
+      });
     }
   }
   return { items, ignored: objects.length - subjects.length, notAsked: dryRuns.notAsked };
+}
+
+/** Of findings without a cluster, those that no cluster accepts. The lint's are refused where the cluster is set to. */
+const REFUSED_ANYWHERE: readonly string[] = ["refused", "address-shared"];
+
+const BEFORE_LINT = /^NetworkAttachmentDefinition \S+: /;
+const BEHIND_LINT = /\d+ more: see kubectl macpool lint -f FILE\.$/;
+const ENFORCED = "The cluster refuses it for the mistakes that are told below: its nadLint is Enforce.";
+
+/** What the cluster says, without what the lint says here too. The cluster cuts what is long. */
+function withoutRepeated(said: readonly ShownFinding[], found: readonly ShownFinding[]): ShownFinding[] {
+  const told = found.map(({ message }) => message);
+  return said.flatMap((finding) => {
+    const text = finding.message.replace(BEFORE_LINT, "");
+    if (text === finding.message) return finding;
+    if (finding.severity !== "error") return told.some((message) => message.startsWith(text)) ? [] : finding;
+    const others = told.reduce((rest, message) => rest.replace(message, ""), text.replace(BEHIND_LINT, ""));
+    return others.trim() === "" ? { ...finding, message: ENFORCED } : finding;
+  });
 }
 
 function placeOf({ manifest: { source, document }, kind, namespace, name }: CheckSubject) {
@@ -71,8 +97,9 @@ function placeOf({ manifest: { source, document }, kind, namespace, name }: Chec
 /** What is known without a cluster. */
 function offlineFindings(subjects: readonly CheckSubject[]): Map<CheckSubject, ShownFinding[]> {
   const networks = subjects.flatMap(({ network }) => network ?? []);
+  const isGuest = ({ plural, network }: CheckSubject): boolean => plural !== undefined && network === undefined;
   const lint = new Map(lintNetworks(networks).map((findings, index) => [networks[index], findings]));
-  const shared = sharedAddresses(subjects.filter(({ plural }) => plural !== undefined));
+  const shared = sharedAddresses(subjects.filter(isGuest));
   const warning = (code: string, message: string): ShownFinding => ({ severity: "warning", code, message });
   const error = (code: string, message: string): ShownFinding => ({ severity: "error", code, message });
   return new Map(
@@ -81,7 +108,7 @@ function offlineFindings(subjects: readonly CheckSubject[]): Map<CheckSubject, S
       [
         ...(subject.fault === undefined ? [] : [error("refused", subject.fault)]),
         ...(subject.network === undefined ? [] : (lint.get(subject.network) ?? [])),
-        ...(subject.plural === undefined ? [] : wrongNetworkNames(subject.object, subject.kind)).map((message) =>
+        ...(isGuest(subject) ? wrongNetworkNames(subject.object, subject.kind) : []).map((message) =>
           error("network-name", message),
         ),
         ...(shared.get(subject) ?? []).map((message) => error("address-shared", message)),

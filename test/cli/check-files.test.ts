@@ -194,19 +194,26 @@ describe("kubectl macpool check -f", () => {
     const file = await write("vms.yaml", ...Array.from({ length: 20 }, (_, index) => vm(`web-${index}`)), nad({}));
     const away = await check("-f", file, "--server", "http://127.0.0.1:1");
     expect(away.exitCode).toBe(0);
-    expect(away.stderr).toMatch(/^note: VMs and pods were not checked: the API server \S+ can't be reached [^\n]+\n$/);
-    expect(away.stdout).toContain("21 objects: 0 would be refused, 20 not checked.\n");
+    expect(away.stderr).toMatch(
+      /^note: objects were not checked by a dry run: the API server \S+ can't be reached [^\n]+\n$/,
+    );
+    expect(away.stdout).toContain("21 objects: 0 would be refused, 21 not checked.\n");
     harness.cluster.script = { other: () => status(401, "Unauthorized") };
     const unknown = await check("-f", file);
     expect(unknown.stderr).toBe(
-      "note: VMs and pods were not checked: the API server does not know these credentials: log in again\n",
+      "note: objects were not checked by a dry run: the API server does not know these credentials: log in again\n",
     );
     expect(harness.cluster.asked.length).toBeLessThanOrEqual(16);
   });
 
   it("reads networks without a kubeconfig", async () => {
     const good = await macpool("/nowhere", ["check", "-f", await write("good.yaml", nad({}))]);
-    expect(good).toEqual({ exitCode: 0, stdout: "1 object: 0 would be refused, 0 not checked.\n", stderr: "" });
+    expect(good).toEqual({
+      exitCode: 0,
+      stdout: "1 object: 0 would be refused, 1 not checked.\n",
+      stderr:
+        "note: objects were not checked by a dry run: Kubeconfig /nowhere does not exist: set KUBECONFIG to the path of a kubeconfig.\n",
+    });
     const wrong = await macpool("/nowhere", ["check", "-f", await write("wrong.yaml", nad({ vlan: 5000 }))]);
     expect(wrong.exitCode).toBe(1);
     expect(wrong.stdout).toContain("document 1: NetworkAttachmentDefinition lab/br1-net\n  error plugin-refuses\n");

@@ -70,6 +70,14 @@ const apply = (harness: InjectorHarness, ...objects: object[]): Promise<Applied>
 const dryRun = (harness: InjectorHarness, ...objects: object[]): Promise<Applied> =>
   kubectl(harness, ["create", "--dry-run=server"], objects);
 
+/** What `kubectl macpool check -f` says of an object. */
+async function check({ controlPlane }: InjectorHarness, object: object) {
+  const file = join(controlPlane.directory, "checked.yaml");
+  await writeFile(file, stringify(object));
+  const { exitCode, stdout } = await macpool(controlPlane.kubeconfig, ["check", "-f", file]);
+  return { exitCode, stdout, summary: stdout.trimEnd().split("\n").at(-1) };
+}
+
 const warning = (message: string, name = "default/br1-net"): string =>
   `Warning: NetworkAttachmentDefinition ${name}: ${message}\n`;
 
@@ -215,6 +223,16 @@ describe("kubectl apply of NetworkAttachmentDefinitions, warned of", () => {
     );
   });
 
+  it("is foretold by kubectl macpool check -f, which calls a mistake that is stored a mistake", async () => {
+    const checked = await check(harness, nad(UNKNOWN_KEY, { name: "foretold" }));
+    expect(checked).toMatchObject({
+      exitCode: 1,
+      summary: "1 object: 0 would be refused, 1 has mistakes, 0 not checked.",
+    });
+    expect(checked.stdout.match(/portIsolaton/g)).toHaveLength(1);
+    expect((await apply(harness, nad(UNKNOWN_KEY, { name: "foretold" }))).code).toBe(0);
+  });
+
   it("answers for the largest configurations that the API server takes", async () => {
     const large = { name: "large", annotations: { [NAD_RESOURCE_NAME_ANNOTATION]: `${BRIDGE_RESOURCE_PREFIX}br7` } };
     const filled = (bytes: number): object =>
@@ -260,6 +278,13 @@ describe("kubectl apply of NetworkAttachmentDefinitions, enforced", () => {
     );
     expect((await apply(harness, nad(GOOD))).code).toBe(0);
     expect((await apply(harness, nad({ ...GOOD, vlan: 4095 }))).stderr).toContain('"vlan" must be a whole number');
+  });
+
+  it("is foretold by kubectl macpool check -f, which says that it is refused", async () => {
+    const checked = await check(harness, nad(UNKNOWN_KEY, { name: "foretold" }));
+    expect(checked).toMatchObject({ exitCode: 1, summary: "1 object: 1 would be refused, 0 not checked." });
+    expect(checked.stdout.match(/portIsolaton/g)).toHaveLength(1);
+    expect(checked.stdout).toContain("error refused by lint-networks.linux-bridge.network.kubevirt.io\n");
   });
 
   it("succeeds for networks of other plugins, and for old networks that are not made worse", async () => {

@@ -30,9 +30,9 @@ export const check: CommandSpec = {
   details: [
     "MAC is an address in any notation, which the namespace would be given or not.",
     "With -f it says what would be refused if the files were applied, and why. The API server and its webhooks are asked about VMs, " +
-      "their instances and pods by a dry run with your rights, which stores nothing. NetworkAttachmentDefinitions are read by " +
-      "the lint, without a cluster. Other kinds are passed over.",
-    "Ends with 1 where something would be refused, and with 2 where a file can't be read, or there is no object.",
+      "their instances, pods and NetworkAttachmentDefinitions by a dry run with your rights, which stores nothing. The lint reads " +
+      "NetworkAttachmentDefinitions too, also without a cluster. Other kinds are passed over.",
+    "Ends with 1 where something would be refused or has mistakes, and with 2 where a file can't be read, or there is no object.",
   ],
   examples: [
     "kubectl macpool check 02:5d:1c:00:00:a3 -n lab",
@@ -54,11 +54,11 @@ export const check: CommandSpec = {
     const options = { open: () => input.open(), timeoutMs: line.options.requestTimeoutMs, defaultNamespace };
     const { items, ignored, notAsked } = await checkManifests(manifests, options);
     const view = plain({ items, total: items.length, ignored });
-    const isRefused = items.some(({ verdict }) => verdict === "refused");
+    const isWrong = items.some((item) => item.verdict === "refused" || hasMistakes(item));
     return {
       stdout: formatViews(line, view) ?? describeChecked(view, input.terminal),
-      ...(notAsked === undefined ? {} : { stderr: `note: VMs and pods were not checked: ${plain(notAsked)}` }),
-      exitCode: isRefused ? 1 : 0,
+      ...(notAsked === undefined ? {} : { stderr: `note: objects were not checked by a dry run: ${plain(notAsked)}` }),
+      exitCode: isWrong ? 1 : 0,
     };
   },
 };
@@ -112,6 +112,11 @@ function describe(view: CheckView, terminal: Terminal): string {
   return `${mac} ${verdict} in namespace ${namespace}\n${wrapped(terminal, message, 2)}${formatFields(known, terminal)}`;
 }
 
+/** What does not work, and is not refused as far as is known. */
+function hasMistakes({ verdict, findings }: CheckedObject): boolean {
+  return verdict !== "refused" && findings.some(({ severity }) => severity === "error");
+}
+
 interface CheckedFiles extends Pick<ManifestCheck, "items" | "ignored"> {
   readonly total: number;
 }
@@ -123,8 +128,11 @@ function describeChecked({ items, ignored, total }: CheckedFiles, terminal: Term
       const object = `${kind || "object"} ${namespace}/${name || "(no name)"}`;
       return `${source}, document ${document}: ${object}\n${describeFindings(findings, terminal)}`;
     });
-  const having = (wanted: CheckedObject["verdict"]): number => items.filter(({ verdict }) => verdict === wanted).length;
+  const refusals = items.filter(({ verdict }) => verdict === "refused").length;
+  const mistaken = items.filter(hasMistakes).length;
+  const mistakes = mistaken === 0 ? "" : `, ${mistaken} ${mistaken === 1 ? "has" : "have"} mistakes`;
+  const unchecked = items.filter(({ isChecked }) => !isChecked).length;
   const others = ignored === 0 ? "" : ` ${counted(ignored, "object")} of other kinds passed over.`;
-  const verdicts = `${having("refused")} would be refused, ${having("unchecked")} not checked`;
+  const verdicts = `${refusals} would be refused${mistakes}, ${unchecked} not checked`;
   return [...texts, wrapped(terminal, `${counted(total, "object")}: ${verdicts}.${others}`, 0)].join("\n");
 }
