@@ -1,5 +1,8 @@
+import { type NadRef, nadOf } from "../api/claim-network.ts";
 import { NETWORK_ATTACHMENT_DEFINITIONS, VIRTUAL_MACHINE_INSTANCES, VIRTUAL_MACHINES } from "../api/kinds.ts";
 import { isNamespaceName } from "../api/legal-names.ts";
+import { NETWORKS_ANNOTATION } from "../api/names.ts";
+import { parseNetworkSelection } from "../api/network-selection.ts";
 import { type KubeObject, RESOURCES } from "../kube/client/resource.ts";
 import type { Manifest } from "./manifests.ts";
 import { type Network, networkIn } from "./networks.ts";
@@ -73,6 +76,21 @@ function faultOf({ object, namespace }: Pick<CheckSubject, "object" | "namespace
   } catch {
     return "it contains itself, by an alias. Write it without the alias.";
   }
+}
+
+/** The NetworkAttachmentDefinitions that a VM, a VMI or a pod names; what names none is left out. */
+export function networksNamedBy({ object, kind, namespace }: CheckSubject): readonly NadRef[] {
+  if (kind === RESOURCES.pods.kind) {
+    const selection = parseNetworkSelection(textOf(fieldsOf(object.metadata.annotations)[NETWORKS_ANNOTATION]));
+    const elements = "elements" in selection ? selection.elements : [];
+    return elements.map(({ namespace: own, name }) => ({ namespace: own || namespace, name }));
+  }
+  const spec = fieldsOf((object as { readonly spec?: unknown }).spec);
+  const { networks } = fieldsOf(fieldsOf(spec.template).spec ?? spec);
+  return (Array.isArray(networks) ? networks : []).flatMap((network) => {
+    const name = textOf(fieldsOf(fieldsOf(network).multus).networkName);
+    return nadOf(`multus ${name}`, namespace) ?? [];
+  });
 }
 
 const textOf = (value: unknown): string => (typeof value === "string" ? value : "");

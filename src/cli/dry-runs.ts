@@ -1,9 +1,12 @@
 import { ConnectionError } from "../kube/client/api-error.ts";
-import type { CheckSubject } from "./check-subject.ts";
+import type { KubeClient } from "../kube/client/client.ts";
+import { type CheckSubject, networksNamedBy } from "./check-subject.ts";
 import { type DryRun, dryRun, NotAuthenticated, type Verdict } from "./dry-run.ts";
 import { CliError } from "./faults.ts";
 import type { ShownFinding } from "./findings-text.ts";
+import { missingNetwork } from "./networks.ts";
 import type { OpenCluster } from "./open-cluster.ts";
+import { FactReader } from "./way/fact-reader.ts";
 
 interface ComesWith {
   readonly namespaces: readonly string[];
@@ -24,6 +27,8 @@ export class DryRuns {
   readonly #open: () => Promise<OpenCluster>;
   readonly #timeoutMs: number;
   readonly #comesWith: ComesWith;
+  /** Whether a network is known not to exist, by `namespace/name`. */
+  readonly #isMissing = new Map<string, Promise<boolean>>();
   #notAsked: string | undefined;
 
   constructor(open: () => Promise<OpenCluster>, timeoutMs: number, comesWith: ComesWith) {
@@ -37,22 +42,48 @@ export class DryRuns {
     return this.#notAsked;
   }
 
-  async ask({ object, namespace, plural, fault }: CheckSubject): Promise<Judgement> {
+  async ask(subject: CheckSubject): Promise<Judgement> {
+    const { object, namespace, plural, fault, network } = subject;
     if (plural === undefined || fault !== undefined) return ACCEPTED;
     if (this.#notAsked !== undefined) return UNCHECKED;
     let cluster: OpenCluster | undefined;
     try {
       cluster = await this.#open();
-      return this.#judge(
-        await dryRun(cluster.client, { object, namespace, plural, timeoutMs: this.#timeoutMs }),
-        namespace,
-      );
+      const { client } = cluster;
+      const answer = await dryRun(client, { object, namespace, plural, timeoutMs: this.#timeoutMs });
+      const judged = this.#judge(answer, namespace);
+      if (network !== undefined) return judged;
+      return { ...judged, findings: [...judged.findings, ...(await this.#missingNetworks(client, subject, answer))] };
     } catch (error) {
       const described = error instanceof ConnectionError ? cluster?.describe(error) : error;
       if (!(described instanceof CliError || described instanceof NotAuthenticated)) throw error;
       this.#notAsked = described.message;
       return UNCHECKED;
     }
+  }
+
+  /** Of those that the object names, with the rights of the user. */
+  async #missingNetworks(client: KubeClient, subject: CheckSubject, { message }: DryRun): Promise<ShownFinding[]> {
+    const names = [...new Set(networksNamedBy(subject).map(({ namespace, name }) => `${namespace}/${name}`))].filter(
+      (name) => !this.#comesWith.networks.includes(name) && !message.includes(`NetworkAttachmentDefinition ${name}, `),
+    );
+    const missing = await Promise.all(names.map((name) => this.#isKnownMissing(client, name)));
+    return names
+      .filter((_, index) => missing[index])
+      .map((name) => {
+        const { text, remedy } = missingNetwork(name);
+        return { severity: "warning", code: "network-missing", message: `${text}. ${remedy}` };
+      });
+  }
+
+  #isKnownMissing(client: KubeClient, key: string): Promise<boolean> {
+    const asked = this.#isMissing.get(key);
+    if (asked !== undefined) return asked;
+    const [namespace = "", name = ""] = key.split("/");
+    const read = new FactReader(client, this.#timeoutMs).network({ namespace, name });
+    const isMissing = read.then((network) => "value" in network && network.value === undefined);
+    this.#isMissing.set(key, isMissing);
+    return isMissing;
   }
 
   #judge({ verdict, by, message, warnings }: DryRun, namespace: string): Judgement {

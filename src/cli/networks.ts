@@ -54,6 +54,14 @@ export function lintNetworks(
   });
 }
 
+/** What is said of one that a VM or a pod names. */
+export function missingNetwork(name: string): { readonly text: string; readonly remedy: string } {
+  return {
+    text: `NetworkAttachmentDefinition ${name} does not exist: pods do not start`,
+    remedy: "Create it, or name one that exists as NAMESPACE/NAME.",
+  };
+}
+
 function notText(): Finding {
   return finding(
     "config-unreadable",

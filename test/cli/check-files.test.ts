@@ -83,7 +83,7 @@ describe("kubectl macpool check -f", () => {
     await expect(texts.replaceAll(`${folder}/`, "")).toMatchFileSnapshot(goldenPath("check-files"));
   });
 
-  it("asks by dry runs only, as kubectl apply writes, and in the namespace that kubectl would take", async () => {
+  it("writes by dry runs only, as kubectl apply writes, and in the namespace that kubectl would take", async () => {
     answering({});
     const file = await write(
       "all.yaml",
@@ -99,6 +99,7 @@ describe("kubectl macpool check -f", () => {
     expect(harness.cluster.asked.map(({ path, headers }) => [path, headers["content-type"]]).sort()).toEqual([
       [`${PODS}${options}`, "application/json"],
       [`/api/v1/namespaces/team/pods${options}`, "application/json"],
+      ["/apis/k8s.cni.cncf.io/v1/namespaces/lab/network-attachment-definitions/br1-net", undefined],
       [`${VMS}/named${options}&force=true`, "application/apply-patch+yaml"],
       [
         `/apis/kubevirt.io/v1alpha3/namespaces/lab/virtualmachineinstances/old${options}&force=true`,

@@ -129,4 +129,40 @@ describe("kubectl macpool check -f of networks", () => {
       summary: "4 objects: 1 would be refused, 2 have mistakes, 2 not checked.",
     });
   });
+
+  const GREEN = `${NADS}/green`;
+  const onGreen = (networkName = "green"): object => ({
+    ...vm("web"),
+    spec: { template: { spec: { networks: [{ name: "net1", multus: { networkName } }] } } },
+  });
+  const podOnGreen = {
+    apiVersion: "v1",
+    kind: "Pod",
+    metadata: { name: "web", namespace: "lab", annotations: { "k8s.v1.cni.cncf.io/networks": "green@net1" } },
+    spec: { containers: [] },
+  };
+
+  it("warns of a network that is neither in the cluster nor in the files, in the words of explain", async () => {
+    const { exitCode, summary, items } = await checked({ [GREEN]: status(404, "not found") }, onGreen(), podOnGreen);
+    const missing = {
+      severity: "warning",
+      code: "network-missing",
+      message:
+        "NetworkAttachmentDefinition lab/green does not exist: pods do not start. Create it, or name one that exists as NAMESPACE/NAME.",
+    };
+    expect(items.map(({ findings }: { findings: object[] }) => findings)).toEqual([[missing], [missing]]);
+    expect({ exitCode, summary }).toEqual({ exitCode: 0, summary: "2 objects: 0 would be refused, 0 not checked." });
+    const reads = harness.cluster.asked.filter(({ method, path }) => method === "GET" && path.startsWith(NADS));
+    expect(reads.map(({ path }) => path)).toEqual([GREEN, GREEN]);
+  });
+
+  it.each<readonly [string, Readonly<Record<string, Answer>>, readonly object[]]>([
+    ["that the files bring along", { [GREEN]: status(404, "not found") }, [nad({}, "green"), onGreen("lab/green")]],
+    ["that the user may not read", { [GREEN]: status(403, "get is forbidden", "Forbidden") }, [onGreen()]],
+    ["that is there", { [GREEN]: { body: nad({}, "green") } }, [onGreen()]],
+    ["whose name is none, which is an error already", {}, [onGreen("a/b/c")]],
+  ])("does not warn of a network %s", async (_, answers, documents) => {
+    const { items } = await checked(answers, ...documents);
+    expect(JSON.stringify(items)).not.toContain("network-missing");
+  });
 });

@@ -19,7 +19,7 @@ import type { Step } from "../../api/way.ts";
 import type { UsedNowView } from "../../mac-pool/inspection/rest/views.ts";
 import type { KnownHistory } from "../backends/pool-backend.ts";
 import { hiddenText, UNMANAGED } from "../claim-text.ts";
-import { lintNetworks, type Network } from "../networks.ts";
+import { lintNetworks, missingNetwork, type Network } from "../networks.ts";
 import { bridge } from "./bridge-step.ts";
 import type { WayFacts, WayInterface } from "./facts.ts";
 import { kernelSteps } from "./kernel-steps.ts";
@@ -160,8 +160,8 @@ function network({ nad, network, told, nameFault }: WayInterface, bridged: Netwo
   const name = quoted(`${nad.namespace}/${nad.name}`);
   if ("unknown" in network) return told ? toldNetwork(told) : unknown("network", `${name} is ${network.unknown}`);
   if (network.value === undefined) {
-    const remedy = "Create it, or name one that exists as NAMESPACE/NAME.";
-    return wrong("network", `NetworkAttachmentDefinition ${name} does not exist: pods do not start`, remedy);
+    const { text, remedy } = missingNetwork(name);
+    return wrong("network", text, remedy);
   }
   const [findings = []] = lintNetworks([network.value]);
   // With a key that is ignored, a VM starts and its frames pass.
