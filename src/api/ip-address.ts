@@ -20,3 +20,10 @@ const IPV6 = [
 
 /** One address without a prefix or a zone. RE2 and JavaScript read it in the same way. */
 export const IP_ADDRESS_PATTERN = `^(${[IPV4, ...IPV6].join("|")})$`;
+
+/**
+ * What is no address of a server that others reach: unspecified, loopback, link-local without a zone, multicast, reserved. Of a text
+ * that is an address.
+ */
+export const UNREACHABLE_ADDRESS_PATTERN =
+  "^([0:]+:[Ff]{4}:)?(0|127|22[4-9]|2[3-5][0-9])[.]|^[0:.]*:[0:.]*[01]?$|^[Ff]([Ee][89ABab]|[Ff][0-9A-Fa-f])[0-9A-Fa-f]:[0-9A-Fa-f:.]*$";

@@ -2,18 +2,24 @@
 
 import * as z from "zod";
 import {
+  FITTING_PATTERN,
+  longPatternText,
   MARKER_PATTERN,
   MARKER_PATTERN_TEXT,
   MAX_MARKER_PATTERN_CHARS,
   MAX_MARKER_PATTERNS,
 } from "./bridge-pattern.ts";
-import { celRules } from "./cel.ts";
+import { type CelRule, celRules } from "./cel.ts";
 import { injectionSettings, nadLintSetting } from "./linux-bridge-webhook-config.ts";
 import {
   BRIDGE_MARKER_HEALTH_PORT,
   BRIDGE_MARKER_METRICS_PORT,
   INSTALLER_HEALTH_PORT,
   INSTALLER_METRICS_PORT,
+  KUBERNETES_PORTS,
+  kubernetesPortText,
+  LOWEST_PORT,
+  lowPortText,
   MULTUS_HEALTH_PORT,
   PROBE_ADDRESSES,
 } from "./node-ports.ts";
@@ -67,35 +73,48 @@ const markerPatterns = (description: string) =>
       z
         .string()
         .max(MAX_MARKER_PATTERN_CHARS)
-        .meta(celRules({ rule: `self.matches('${MARKER_PATTERN}')`, message: MARKER_PATTERN_TEXT })),
+        .meta(
+          celRules(
+            { rule: `self.matches('${MARKER_PATTERN}')`, message: MARKER_PATTERN_TEXT },
+            {
+              rule: `self.matches('${FITTING_PATTERN}')`,
+              messageExpression: `'${longPatternText("' + self + '")}'`,
+              message: longPatternText(".."),
+            },
+          ),
+        ),
     )
     .max(MAX_MARKER_PATTERNS)
     .exactOptional()
     .describe(`${description} Names with the wildcards * and ?.`);
 
+const healthPort = (rule: CelRule, field: string, description: string) =>
+  z
+    .int()
+    .min(0)
+    .max(65535)
+    .exactOptional()
+    .meta({
+      description,
+      ...celRules(
+        rule,
+        { rule: `!(self in ${JSON.stringify(KUBERNETES_PORTS)})`, message: kubernetesPortText(field) },
+        { rule: `self == 0 || self >= ${LOWEST_PORT}`, message: lowPortText(field) },
+      ),
+    });
+
 export const linuxBridgeSchema = z
   .object({
-    bridgeMarkerHealthPort: z
-      .int()
-      .min(0)
-      .max(65535)
-      .exactOptional()
-      .meta({
-        description: "Host port of the bridge marker's health endpoints. Default: 8081. 0 turns them off.",
-        ...celRules({ rule: `!(self in ${JSON.stringify(TAKEN_NODE_PORTS)})`, message: TAKEN_NODE_PORT_TEXT }),
-      }),
-    installerHealthPort: z
-      .int()
-      .min(0)
-      .max(65535)
-      .exactOptional()
-      .meta({
-        description: "Host port of the CNI installer's health endpoints. Default: 8082. 0 turns them off.",
-        ...celRules({
-          rule: `!(self in ${JSON.stringify(TAKEN_INSTALLER_PORTS)})`,
-          message: TAKEN_INSTALLER_PORT_TEXT,
-        }),
-      }),
+    bridgeMarkerHealthPort: healthPort(
+      { rule: `!(self in ${JSON.stringify(TAKEN_NODE_PORTS)})`, message: TAKEN_NODE_PORT_TEXT },
+      "bridgeMarkerHealthPort",
+      "Host port of the bridge marker's health endpoints, from 1024 on. Default: 8081. 0 turns them off.",
+    ),
+    installerHealthPort: healthPort(
+      { rule: `!(self in ${JSON.stringify(TAKEN_INSTALLER_PORTS)})`, message: TAKEN_INSTALLER_PORT_TEXT },
+      "installerHealthPort",
+      "Host port of the CNI installer's health endpoints, from 1024 on. Default: 8082. 0 turns them off.",
+    ),
     healthProbeAddress: z
       .string()
       .max(MAX_WORD_CHARS)

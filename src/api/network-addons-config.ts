@@ -7,7 +7,7 @@ import * as z from "zod";
 import { celRules, macRangeRules } from "./cel.ts";
 import { durationRules } from "./cel-durations.ts";
 import { LONGEST_INTERVAL, SHORTEST_INTERVAL } from "./go-duration.ts";
-import { IP_ADDRESS_PATTERN } from "./ip-address.ts";
+import { kubeSecondaryDnsSchema } from "./kube-secondary-dns-config.ts";
 import { LABEL_PATTERN, MAX_LABEL, SUBDOMAIN_PATTERN } from "./legal-names.ts";
 import { linuxBridgeSchema } from "./linux-bridge-config.ts";
 import { CNAO_NAMES } from "./mac-range.ts";
@@ -40,10 +40,6 @@ export const DEVICE_PLUGIN_CONFIG_TEXT = "devicePluginConfig has to be the name 
 export const NAD_NAMESPACE_PATTERN = `^$|${LABEL_PATTERN}`;
 export const NAD_NAMESPACE_TEXT = "defaultNetworkNADNamespace has to be the name of a namespace";
 
-const DNS_LABEL = "[A-Za-z0-9]([-A-Za-z0-9]{0,61}[A-Za-z0-9])?";
-export const DOMAIN_PATTERN = `^$|^${DNS_LABEL}([.]${DNS_LABEL})*$`;
-export const DOMAIN_TEXT = "domain has to be a DNS name, for example example.com";
-
 /** The user's ConfigMap of another name takes the place of this one. */
 export const DEFAULT_DEVICE_PLUGIN_CONFIG = "macvtap-deviceplugin-config";
 
@@ -65,9 +61,6 @@ export const SELF_SIGN_ORDER: readonly (readonly [SelfSignField, SelfSignField])
 export const SELF_SIGN_PREFIX = "failed to validate selfSignConfiguration";
 export const MULTUS_REQUIRED = "the `multus` configuration is required";
 export const PULL_POLICY_FIXED = "cannot modify ImagePullPolicy configuration once components were deployed";
-
-export const NAME_SERVER_PATTERN = `^$|${IP_ADDRESS_PATTERN}`;
-export const NAME_SERVER_TEXT = "nameServerIP has to be an IP address";
 
 /** Longer than any valid MAC or duration, so that each value meets its own rule. Bounds the rules' cost. */
 const MAX_SHORT_TEXT = 64;
@@ -150,23 +143,7 @@ export const networkAddonsConfigSpecSchema = z
       })
       .exactOptional()
       .describe("The macvtap CNI plugin and its device plugin."),
-    kubeSecondaryDNS: z
-      .object({
-        domain: matching(
-          { max: MAX_TEXT, pattern: DOMAIN_PATTERN, message: DOMAIN_TEXT },
-          "Domain of the served names.",
-        ),
-        nameServerIP: shortText("IP address at which clients reach the name server."),
-      })
-      .exactOptional()
-      .meta({
-        description: "A name server for secondary interfaces of virtual machines.",
-        ...celRules({
-          rule: `!has(self.nameServerIP) || self.nameServerIP.matches('${NAME_SERVER_PATTERN}')`,
-          message: NAME_SERVER_TEXT,
-          fieldPath: ".nameServerIP",
-        }),
-      }),
+    kubeSecondaryDNS: kubeSecondaryDnsSchema.exactOptional(),
     kubevirtIpamController: z
       .object({
         defaultNetworkNADNamespace: matching(

@@ -82,7 +82,7 @@ describe("kubectl apply against the real API server", () => {
       },
     ],
     ["no TLS profile", { tlsSecurityProfile: null }],
-    ["a name server with an IPv6 address", { kubeSecondaryDNS: { nameServerIP: "fe80::1" } }],
+    ["a name server with an IPv6 address", { kubeSecondaryDNS: { nameServerIP: "fd00::53" } }],
     ["durations as short as Go has them", { selfSignConfiguration: SHORT_DURATIONS }],
   ])("accepts %s", async (_what, spec) => {
     expect(await apply(config(spec))).toMatchObject({ code: 0, stderr: "" });

@@ -3,9 +3,10 @@
  * Pure. Texts are interface facts.
  */
 
-import { MARKER_PATTERN, MARKER_PATTERN_TEXT } from "../../api/bridge-pattern.ts";
+import { FITTING_PATTERN, longPatternText, MARKER_PATTERN, MARKER_PATTERN_TEXT } from "../../api/bridge-pattern.ts";
 import { TOO_LONG_TEXT, TOO_SHORT_TEXT } from "../../api/cel-durations.ts";
 import { formatGoDuration, isTooLong, parseGoDuration, SHORTEST_INTERVAL_MS } from "../../api/go-duration.ts";
+import { SECONDARY_DNS_RULES } from "../../api/kube-secondary-dns-config.ts";
 import { isNamespaceName } from "../../api/legal-names.ts";
 import {
   CNI_BIN_DIR_PATTERN,
@@ -24,14 +25,10 @@ import {
   CRI_SOCKET_TEXT,
   DEVICE_PLUGIN_CONFIG_PATTERN,
   DEVICE_PLUGIN_CONFIG_TEXT,
-  DOMAIN_PATTERN,
-  DOMAIN_TEXT,
   IMAGE_PULL_POLICIES,
   MULTUS_REQUIRED,
   NAD_NAMESPACE_PATTERN,
   NAD_NAMESPACE_TEXT,
-  NAME_SERVER_PATTERN,
-  NAME_SERVER_TEXT,
   type NetworkAddonsConfigSpec,
   NO_CRI_SOCKET_PATTERN,
   NO_CRI_SOCKET_TEXT,
@@ -40,7 +37,13 @@ import {
   SELF_SIGN_ORDER,
   SELF_SIGN_PREFIX,
 } from "../../api/network-addons-config.ts";
-import { PROBE_ADDRESSES } from "../../api/node-ports.ts";
+import {
+  KUBERNETES_PORTS,
+  kubernetesPortText,
+  LOWEST_PORT,
+  lowPortText,
+  PROBE_ADDRESSES,
+} from "../../api/node-ports.ts";
 import { SELECTOR_RULES, TOLERATION_RULES } from "../../api/placement.ts";
 import { CIPHER_NAME_PATTERN, CUSTOM_PROFILE_TEXT, cipherText } from "../../api/tls-security-profile.ts";
 import type { PlatformFacts } from "../watch/platform.ts";
@@ -75,10 +78,20 @@ function linuxBridgeErrors(asked: LinuxBridge = {}): string[] {
     ...(TAKEN_NODE_PORTS.includes(bridgeMarkerHealthPort) ? [TAKEN_NODE_PORT_TEXT] : []),
     ...(TAKEN_INSTALLER_PORTS.includes(installerHealthPort) ? [TAKEN_INSTALLER_PORT_TEXT] : []),
     ...(installerHealthPort !== 0 && installerHealthPort === bridgeMarkerHealthPort ? [SAME_HEALTH_PORT_TEXT] : []),
+    ...portErrors({ bridgeMarkerHealthPort, installerHealthPort }),
     ...(isAddress ? [] : [PROBE_ADDRESS_TEXT]),
     ...(arePatterns ? [] : [MARKER_PATTERN_TEXT]),
+    ...patterns.filter((pattern) => !new RegExp(FITTING_PATTERN).test(pattern)).map(longPatternText),
     ...(asked.globalNamespaces ?? []).filter((name) => !isNamespaceName(name)).map(namespaceText),
   ];
+}
+
+/** Of ports on the nodes' network. */
+function portErrors(ports: Readonly<Record<string, number>>): string[] {
+  return Object.entries(ports).flatMap(([field, port]) => {
+    if (KUBERNETES_PORTS.includes(port)) return [kubernetesPortText(field)];
+    return port === 0 || port >= LOWEST_PORT ? [] : [lowPortText(field)];
+  });
 }
 
 function multusErrors(spec: NetworkAddonsConfigSpec, facts: PlatformFacts): string[] {
@@ -156,17 +169,20 @@ export function selfSignErrors(configuration: NetworkAddonsConfigSpec["selfSignC
 
 /** Of what components of other projects get as it is. */
 function nameErrors({
-  kubeSecondaryDNS: dns,
+  kubeSecondaryDNS: dns = {},
   macvtap,
   kubevirtIpamController: ipam,
 }: NetworkAddonsConfigSpec): string[] {
   const checks = [
     [macvtap?.devicePluginConfig, DEVICE_PLUGIN_CONFIG_PATTERN, DEVICE_PLUGIN_CONFIG_TEXT],
-    [dns?.domain, DOMAIN_PATTERN, DOMAIN_TEXT],
-    [dns?.nameServerIP, NAME_SERVER_PATTERN, NAME_SERVER_TEXT],
     [ipam?.defaultNetworkNADNamespace, NAD_NAMESPACE_PATTERN, NAD_NAMESPACE_TEXT],
   ] as const;
-  return checks.flatMap(([value = "", pattern, text]) => (new RegExp(pattern).test(value) ? [] : [text]));
+  return [
+    ...checks.flatMap(([value = "", pattern, text]) => (new RegExp(pattern).test(value) ? [] : [text])),
+    ...SECONDARY_DNS_RULES.filter(
+      ({ field, pattern, isRight }) => new RegExp(pattern).test(dns[field] ?? "") !== isRight,
+    ).map(({ message }) => message),
+  ];
 }
 
 function placementErrors(placement: NetworkAddonsConfigSpec["placementConfiguration"] = {}): string[] {

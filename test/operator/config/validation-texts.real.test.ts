@@ -26,6 +26,8 @@ const intervals = (
   certOverlapInterval: string,
 ) => ({ caRotateInterval, caOverlapInterval, certRotateInterval, certOverlapInterval });
 
+const withNameServer = (nameServerIP: string) => ({ kubeSecondaryDNS: { nameServerIP } });
+
 const NODES = {
   matchExpressions: [
     { key: "node-role.kubernetes.io/worker", operator: "Exists" },
@@ -90,9 +92,16 @@ describe("a wrong spec", () => {
     { multus: {}, multusDynamicNetworks: { hostCRISocketPath: "/var/run/cri-dockerd.sock" } },
     { multus: {}, multusDynamicNetworks: { hostCRISocketPath: "" } },
     { linuxBridge: { globalNamespaces: [] } },
+    { linuxBridge: { markerInclude: ["*", "br-storage-net1", "*br-*storage?net1*"] } },
+    { linuxBridge: { bridgeMarkerHealthPort: 1024, installerHealthPort: 0 } },
     { linuxBridge: { globalNamespaces: ["default", "openshift-sriov-network-operator", "0"] } },
     { kubeSecondaryDNS: { domain: "Apps.1.Example-Cluster.com" } },
     { kubeSecondaryDNS: { domain: "local" } },
+    { kubeSecondaryDNS: { domain: "1.0x1" } },
+    ...["1.1.1.1", "169.254.20.10", "223.255.255.255", "10.0.0.0", "126.0.0.1"].map(withNameServer),
+    ...["fd00::1", "2001:db8::", "::1:0:0:1", "ff::1", "fe8::1", "::ffff:10.96.0.53", "64:ff9b::127.0.0.1"].map(
+      withNameServer,
+    ),
     { macvtap: { devicePluginConfig: "" } },
     { macvtap: { devicePluginConfig: "my.config-1" } },
     { kubevirtIpamController: { defaultNetworkNADNamespace: "" } },

@@ -1,6 +1,6 @@
 /** The rows of the table of wrong specs that have a wrong `linuxBridge`. */
 
-import { MARKER_PATTERN_TEXT } from "../../../src/api/bridge-pattern.ts";
+import { longPatternText, MARKER_PATTERN_TEXT } from "../../../src/api/bridge-pattern.ts";
 import {
   CNI_BIN_DIR_TEXT,
   PROBE_ADDRESS_TEXT,
@@ -9,6 +9,7 @@ import {
   TAKEN_NODE_PORT_TEXT,
 } from "../../../src/api/linux-bridge-config.ts";
 import { namespaceText } from "../../../src/api/linux-bridge-webhook-config.ts";
+import { kubernetesPortText, lowPortText } from "../../../src/api/node-ports.ts";
 import { each, type WrongSpec } from "./wrong-spec.ts";
 
 const linuxBridge = (linuxBridge: object): object => ({ linuxBridge });
@@ -32,6 +33,14 @@ export const WRONG_LINUX_BRIDGES: readonly WrongSpec[] = [
     spec: linuxBridge({ installerHealthPort }),
     texts: [TAKEN_INSTALLER_PORT_TEXT],
   })),
+  ...each(["bridgeMarkerHealthPort", "installerHealthPort"], (field) => ({
+    spec: linuxBridge({ [field]: 10_250 }),
+    texts: [kubernetesPortText(field)],
+  })),
+  ...each([1, 1023], (port) => ({
+    spec: linuxBridge({ bridgeMarkerHealthPort: 6443, installerHealthPort: port }),
+    texts: [kubernetesPortText("bridgeMarkerHealthPort"), lowPortText("installerHealthPort")],
+  })),
   {
     what: "one port for both daemons",
     spec: linuxBridge({ bridgeMarkerHealthPort: 9100, installerHealthPort: 9100 }),
@@ -45,8 +54,12 @@ export const WRONG_LINUX_BRIDGES: readonly WrongSpec[] = [
     spec: linuxBridge({ markerInclude: ["br1", pattern] }),
     texts: [MARKER_PATTERN_TEXT],
   })),
+  ...each(["br-storage-net-1", "br-storage-net-*?", "*br-storage*-net-?*", "b".repeat(32)], (pattern) => ({
+    spec: linuxBridge({ markerInclude: ["br1"], markerExclude: [pattern] }),
+    texts: [longPatternText(pattern)],
+  })),
   {
-    what: "a pattern that is longer than any name",
+    what: "a pattern that is longer than any that matches",
     spec: linuxBridge({ markerExclude: ["b".repeat(33)] }),
     texts: ["spec.linuxBridge.markerExclude.0: Too big: expected string to have <=32 characters"],
     atAdmission: ["spec.linuxBridge.markerExclude[0]", "Too long: may not be more than 32"],

@@ -3,10 +3,8 @@
 import { KEY_TEXT, VALUE_TEXT } from "../../../src/api/legal-names.ts";
 import {
   DEVICE_PLUGIN_CONFIG_TEXT,
-  DOMAIN_TEXT,
   MULTUS_REQUIRED,
   NAD_NAMESPACE_TEXT,
-  NAME_SERVER_TEXT,
   NO_CRI_SOCKET_TEXT,
   SELF_SIGN_FIELDS,
   SELF_SIGN_PREFIX,
@@ -15,6 +13,7 @@ import { CUSTOM_PROFILE_TEXT, cipherText } from "../../../src/api/tls-security-p
 import type { Facts } from "../../../src/operator/watch/facts.ts";
 import { REFUSED_AFFINITIES } from "./wrong-affinities.ts";
 import { WRONG_LINUX_BRIDGES } from "./wrong-linux-bridges.ts";
+import { WRONG_NAME_SERVERS } from "./wrong-name-servers.ts";
 import { each, type WrongSpec } from "./wrong-spec.ts";
 
 const SOCKETS = "/run/crio/crio.sock, /run/containerd/containerd.sock, /run/k3s/containerd/containerd.sock";
@@ -114,28 +113,7 @@ export const WRONG_SPECS: readonly WrongSpec[] = [
     spec: { imagePullPolicy: "Now" },
     texts: ["requested imagePullPolicy 'Now' is not valid"],
   },
-  ...each(
-    ["me", "300.1.1.1", "10.96.0.0/24", "010.96.0.53", "10.96.0", "fe80::1%eth0", "[fd00::53]", "1::2::3"],
-    (nameServerIP) => ({
-      spec: { kubeSecondaryDNS: { nameServerIP } },
-      texts: [NAME_SERVER_TEXT],
-    }),
-  ),
-  ...each(
-    [
-      "two words",
-      "a..b",
-      ".",
-      "example.com.",
-      "-a.example",
-      "a\nDOMAIN=b",
-      "$(HOME)",
-      "a/b",
-      "a_b",
-      `${"a".repeat(64)}.b`,
-    ],
-    (domain) => ({ spec: { kubeSecondaryDNS: { domain } }, texts: [DOMAIN_TEXT] }),
-  ),
+  ...WRONG_NAME_SERVERS,
   ...each(["Mine", "my config", "a/b", "a..b", "-a", "a\n"], (devicePluginConfig) => ({
     spec: { macvtap: { devicePluginConfig } },
     texts: [DEVICE_PLUGIN_CONFIG_TEXT],
