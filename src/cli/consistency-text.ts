@@ -8,12 +8,14 @@ import { fitted, painted, wrapped } from "./terminal.ts";
 
 /** What it is about, what is wrong, and what to do. */
 export function describeFinding(finding: Finding, { line, terminal, nowMs }: CommandInput): string {
-  const { code, mac, pool, owner, message } = finding;
+  const { code, mac, pool, owner, network, bridge, message } = finding;
   const advice = pastable(finding.advice, line.options);
   const what = [
     mac,
     pool === undefined ? undefined : `MACPool ${pool}`,
     owner === undefined ? undefined : `${owner.kind} ${owner.namespace}/${owner.name}`,
+    network === undefined ? undefined : `network ${network.namespace}/${network.name}`,
+    bridge === undefined ? undefined : `bridge ${bridge}`,
   ].filter((text) => text !== undefined);
   const head = [painted(terminal, "bold", code), ...what].join("  ");
   const age = since(finding.since, nowMs, " (for ", ")");

@@ -1,4 +1,5 @@
 import { VERDICT_TEXTS, vlanText } from "../api/network-text.ts";
+import { waitingText } from "../api/waiting-text.ts";
 import type { NetworkView } from "../mac-pool/inspection/rest/views.ts";
 import { counted } from "./findings-text.ts";
 import { withCommas } from "./quantities.ts";
@@ -62,12 +63,6 @@ export function problemText(network: NetworkView, isFolded: boolean): string {
     ...(pending === 0 ? [] : [waitingText(pending, waiting)]),
     ...(starting === 0 ? [] : [`${counted(starting, "VM")} ${starting === 1 ? "is" : "are"} starting`]),
   ].join(", ");
-}
-
-/** `VM lab/web waits`. */
-export function waitingText(pending: number, [first, ...others]: readonly string[]): string {
-  if (pending === 1 && first !== undefined && others.length === 0) return `VM ${first} waits for a node`;
-  return `${counted(pending, "VM")} wait for a node, such as ${first}`;
 }
 
 /** Nodes where not all is well, unless that is the same on all. */

@@ -117,7 +117,7 @@ describe.skipIf(CHROMIUM === undefined)("the page on a phone", () => {
   it("shows how many problems there are from every view", async () => {
     await using opened = await open("light");
     const { page } = opened;
-    const tab = page.getByRole("navigation").getByRole("link", { name: /^Problems 1$/ });
+    const tab = page.getByRole("navigation").getByRole("link", { name: /^Problems 2$/ });
     await tab.waitFor();
     for (const view of ["check", "overview"]) {
       await show(page, `#/${view}`);

@@ -66,7 +66,7 @@ describe("the objects", () => {
     expect(stdout).toBe(`1 finding
 
 SERVICE_AWAY
-  The MAC pool's service can't be asked: ${reason}. Claims without owners, owners without claims and what waits are not known.
+  The MAC pool's service can't be asked: ${reason}. Claims without owners, owners without claims, what waits and what is wrong with networks are not known.
   -> ${advice}
 
   adoption  not known

@@ -43,7 +43,7 @@ describe("the single executable", () => {
     const onePool = { items: pools.slice(0, 1), total: 1 };
     expect(said).toMatch(/^dist\/kubectl-macpool: \d+ MB, with Node \d+\.\d+\.\d+\n$/);
     expect(await macpool("version")).toEqual({ code: 0, stdout: `${PRODUCT_VERSION}\n`, stderr: "" });
-    cluster.script = { rest: (path) => ({ body: path === "consistency" ? { findings: [], total: 0 } : onePool }) };
+    cluster.script = { rest: (path) => ({ body: path === "pools" ? onePool : { findings: [], items: [], total: 0 } }) };
     expect(await macpool("status")).toMatchObject({
       code: 0,
       stderr: "",

@@ -34,6 +34,11 @@ describe("the list of problems", () => {
     expect(problemsOf(known, NOW).map(isBad)).toEqual([true, true, false, false, false]);
   });
 
+  it("puts VMs that wait and faults of networks before refusals", () => {
+    const codes = ["VM_WAITS_FOR_NODE", "NETWORK_FAULTY", "BRIDGE_FAULTY"] as const;
+    expect(told({ denials: [denial("web")], findings: codes.map((code) => finding(code)) })).toEqual([...codes, "web"]);
+  });
+
   it("has one entry of all objects that were refused for one reason", () => {
     const denials = [denial("web"), denial("db"), denial("other", { pool: "tenant-c" })];
     expect(told({ denials })).toEqual(["web db", "other"]);
@@ -52,9 +57,11 @@ describe("the list of problems", () => {
     expect(told({ collisions: [collision(MAC)], findings: [finding("CLAIM_WAITS", { mac: MAC })] })).toHaveLength(2);
   });
 
-  it("puts last what pods only say of themselves", () => {
+  it("has all that the tile of collisions counts before other problems, the real ones first", () => {
     const said = collision(MAC, { isSaid: true });
-    expect(told({ collisions: [said], findings: [finding("CLAIM_WAITS")] })).toEqual(["CLAIM_WAITS", MAC]);
+    const other = "02:00:00:00:00:02";
+    const known = { collisions: [said, collision(other)], findings: [finding("POOL_FULL")] };
+    expect(told(known)).toEqual([other, MAC, "POOL_FULL"]);
     expect(problemsOf({ collisions: [said], denials: [], findings: [] }, NOW).some(isBad)).toBe(false);
   });
 });

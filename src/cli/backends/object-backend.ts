@@ -47,7 +47,8 @@ import {
 } from "./pool-backend.ts";
 import type { PoolObjects } from "./pool-objects.ts";
 
-const UNKNOWN = "Claims without owners, owners without claims and what waits are not known.";
+const UNKNOWN =
+  "Claims without owners, owners without claims, what waits and what is wrong with networks are not known.";
 const UNKNOWN_HOSTS = "Neither is which objects have the address of a node: you may not read NodeMACs.";
 const NO_POOL: Finding = {
   code: "NO_POOL",

@@ -1,11 +1,12 @@
 import { nodesOf, USE_STATES, VERDICT_TEXTS, vlanText } from "../../api/network-text.ts";
+import { waitingText } from "../../api/waiting-text.ts";
 import type { NetworkUserView, NetworkView } from "../../mac-pool/inspection/rest/views.ts";
 import { isUnknownToPool } from "../backends/rest-refusal.ts";
 import type { CommandSpec } from "../command.ts";
 import { oneArgument, UsageError } from "../command-line.ts";
 import { CliError } from "../faults.ts";
 import { describeFindings } from "../findings-text.ts";
-import { nodesText, waitingText } from "../network-text.ts";
+import { nodesText } from "../network-text.ts";
 import { withCommas } from "../quantities.ts";
 import { type Column, formatFields, formatTable, tableOptions } from "../table.ts";
 import type { Terminal } from "../terminal.ts";

@@ -1,6 +1,6 @@
 import { fullInText, fullnessOf, isMeasured } from "../../api/forecast-text.ts";
 import { parseMac } from "../../api/mac.ts";
-import type { PoolView } from "../../mac-pool/inspection/rest/views.ts";
+import type { CollisionView, PoolView } from "../../mac-pool/inspection/rest/views.ts";
 import { type Finding, type KnownConsistency, poolWith } from "../backends/pool-backend.ts";
 import type { CommandInput, CommandResult, CommandSpec } from "../command.ts";
 import { type Options, UsageError } from "../command-line.ts";
@@ -19,7 +19,8 @@ export const status: CommandSpec = {
   args: "[POOL]",
   summary: "how full each pool is, and its problems",
   details: [
-    "The fullest pool is first. The problems are the findings of kubectl macpool doctor, by their codes. Ends with 1 where there is one.",
+    "The fullest pool is first. The problems are the findings of kubectl macpool doctor, by their codes, and addresses in use twice. " +
+      "Ends with 1 where there is one.",
     "POOL is the name of a MACPool: of this one it tells everything, and of its problems what to do. -o wide adds numbers.",
   ],
   examples: ["kubectl macpool status", "kubectl macpool status default", "kubectl macpool status -o json"],
@@ -36,31 +37,38 @@ export const status: CommandSpec = {
 
 /** Of all pools at once, or of an address outside every range. */
 const NO_POOL = "";
+/** Of bridges, networks and VMs that wait for a node; no pool has a name with a space. */
+const NETWORKS = "of networks";
 
 interface Problems {
-  /** By pool, or NO_POOL. */
+  readonly findings: readonly Finding[];
+  /** By pool, NO_POOL or NETWORKS. */
   readonly ofPool: ReadonlyMap<string, readonly Finding[]>;
-  /** With those that are of no pool, and those that the list is too long for. */
+  /** With those that the list is too long for. */
   readonly total: number;
+  readonly collisions: readonly CollisionView[];
   /** Why they are not known. */
   readonly unknown?: string;
 }
 
-/** What the doctor finds; that the service is away is told anyway. */
+/** What the doctor finds, and what collides; that the service is away is told anyway. */
 async function problemsOf(pools: readonly PoolView[], { ask }: CommandInput): Promise<Problems> {
   let view: KnownConsistency;
+  let collisions: readonly CollisionView[];
   try {
     view = await ask((backend) => backend.consistency());
+    collisions = (await ask((backend) => backend.collisions())).items;
   } catch (error) {
     if (!(error instanceof CliError)) throw error;
-    return { ofPool: new Map(), total: 0, unknown: error.message };
+    return { findings: [], ofPool: new Map(), total: 0, collisions: [], unknown: error.message };
   }
-  const found = view.findings.filter(({ code }) => code !== "SERVICE_AWAY");
-  const ofPool = Map.groupBy(found, ({ pool, mac: text }) => {
+  const findings = view.findings.filter(({ code }) => code !== "SERVICE_AWAY");
+  const ofPool = Map.groupBy(findings, ({ pool, network, bridge, mac: text }) => {
+    if ((network ?? bridge) !== undefined) return NETWORKS;
     const mac = text === undefined ? undefined : parseMac(text);
     return pool ?? (mac && poolWith(pools, mac)?.name) ?? NO_POOL;
   });
-  return { ofPool, total: view.total - (view.findings.length - found.length) };
+  return { findings, ofPool, total: view.total - (view.findings.length - findings.length), collisions };
 }
 
 function poolNamed(name: string, pools: readonly PoolView[]): PoolView {
@@ -71,12 +79,9 @@ function poolNamed(name: string, pools: readonly PoolView[]): PoolView {
   throw new CliError(`there is no MACPool ${JSON.stringify(name)}: ${choice}`);
 }
 
-function ofAll(
-  pools: readonly PoolView[],
-  { ofPool, total, unknown }: Problems,
-  { line, terminal }: CommandInput,
-): CommandResult {
-  const exitCode = total > 0 || pools.length === 0 ? 1 : 0;
+function ofAll(pools: readonly PoolView[], problems: Problems, { line, terminal }: CommandInput): CommandResult {
+  const { ofPool, total, collisions, unknown } = problems;
+  const exitCode = total + collisions.length > 0 || pools.length === 0 ? 1 : 0;
   const note = unknown === undefined ? {} : { stderr: notKnown(unknown) };
   const formatted = formatList(line, pools, poolNameOf);
   if (formatted !== undefined) return { stdout: formatted, ...note, exitCode };
@@ -101,10 +106,9 @@ function ofAll(
   ];
   const fullestFirst = pools.toSorted((a, b) => fullnessOf(b) - fullnessOf(a));
   const table = formatTable(columns, fullestFirst, tableOptions(line.options, terminal));
-  const ofNoPool = codesText(ofPool.get(NO_POOL) ?? []);
-  const others = ofNoPool === "" ? "" : wrapped(terminal, `Of no pool: ${ofNoPool}`, 0);
+  const below = unknown === undefined ? `\n${othersText(problems, line.options, terminal)}` : "";
   return {
-    stdout: `${table}${unknown === undefined ? `\n${others}${verdict(total, line.options, terminal)}` : ""}`,
+    stdout: table + below,
     ...note,
     exitCode,
   };
@@ -122,11 +126,22 @@ function ofOne(pool: PoolView, { ofPool, unknown }: Problems, input: CommandInpu
   return { stdout: describePool(pool, terminal) + texts + none, ...note, exitCode };
 }
 
-function verdict(total: number, options: Options, terminal: Terminal): string {
-  if (total === 0) return "No problems.\n";
+/** What no line of the table has, each with the command that shows it. */
+function othersText({ ofPool, total, collisions }: Problems, options: Options, terminal: Terminal): string {
+  const ofNoPool = codesText(ofPool.get(NO_POOL) ?? []);
+  const ofNetworks = codesText(ofPool.get(NETWORKS) ?? []);
+  const others = [
+    ...(ofNoPool === "" ? [] : [`Of no pool: ${ofNoPool}`]),
+    ...(ofNetworks === "" ? [] : [`Of networks: ${ofNetworks}: kubectl macpool networks shows where.`]),
+    ...(collisions.length === 0 ? [] : [collisionsText(collisions.length)]),
+  ].map((text) => wrapped(terminal, pastable(text, options), 0));
+  if (total === 0) return others.length === 0 ? "No problems.\n" : others.join("");
   const what = painted(terminal, "red", counted(total, "problem"));
-  return `${what}: ${pastable("kubectl macpool doctor says what to do about each.", options)}\n`;
+  return `${others.join("")}${what}: ${pastable("kubectl macpool doctor says what to do about each.", options)}\n`;
 }
+
+const collisionsText = (count: number): string =>
+  `${counted(count, "collision")}: kubectl macpool collisions -A shows who has the ${count === 1 ? "address" : "addresses"}.`;
 
 /** `POOL_FULL, 2 SHARED_ADDRESS` */
 function codesText(findings: readonly Finding[]): string {

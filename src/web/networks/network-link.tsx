@@ -2,7 +2,7 @@ import type { NetworkView } from "../../mac-pool/inspection/rest/views.ts";
 import { networkLink } from "../navigation.ts";
 
 /** `default/br1-net`, with all that is known about it. */
-export function NetworkLink({ network }: { readonly network: NetworkView }) {
+export function NetworkLink({ network }: { readonly network: Pick<NetworkView, "namespace" | "name"> }) {
   const { namespace, name } = network;
   return (
     <a href={networkLink(network)}>

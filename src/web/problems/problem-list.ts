@@ -24,7 +24,7 @@ export function isRecent({ at, dryRun }: DenialView, nowMs: number): boolean {
   return !dryRun && nowMs - Date.parse(at) < RECENT_MS;
 }
 
-/** The worst first: frames that reach the wrong VM, VMs that can't be created, and what nobody feels yet. */
+/** Collisions, as many as their tile counts, then the worst first: VMs that can't be created or can't start, and what nobody feels yet. */
 export function problemsOf({ collisions, denials, findings }: Known, nowMs: number): readonly Problem[] {
   const colliding = new Set(collisions.map(({ mac }) => mac));
   const problems: Problem[] = [
@@ -39,27 +39,30 @@ export function problemsOf({ collisions, denials, findings }: Known, nowMs: numb
 
 /** Whether frames reach the wrong one, or nothing can be created. */
 export function isBad(problem: Problem): boolean {
-  return rankOf(problem) <= WORST;
+  return rankOf(problem) <= WORST && !(problem.kind === "collision" && problem.collision.isSaid === true);
 }
 
 /** An entry of collisions says the same. */
 const IN_USE_TWICE: ReadonlySet<FindingView["code"]> = new Set(["SHARED_ADDRESS", "SEEN_ELSEWHERE"]);
 
-const WORST = 2;
-const RANKS: Readonly<Partial<Record<FindingView["code"], number>>> = {
-  NO_POOL: 1,
-  POOL_INVALID: 1,
-  POOL_FULL: 1,
-  HOST_CONFLICT: 2,
-  SEEN_ELSEWHERE: 2,
-  SHARED_ADDRESS: 2,
-  STATIONS_IN_RANGE: 3,
-  NO_LEADER: 3,
-};
-const RANK_OF_REFUSALS = 4;
-const RANK_OF_OTHERS = 5;
 /** Only what pods say of themselves makes it one. */
-const RANK_OF_SAID = 6;
+const RANK_OF_SAID = 1;
+const WORST = 3;
+const RANKS: Readonly<Partial<Record<FindingView["code"], number>>> = {
+  NO_POOL: 2,
+  POOL_INVALID: 2,
+  POOL_FULL: 2,
+  HOST_CONFLICT: 3,
+  SEEN_ELSEWHERE: 3,
+  SHARED_ADDRESS: 3,
+  VM_WAITS_FOR_NODE: 4,
+  NETWORK_FAULTY: 4,
+  BRIDGE_FAULTY: 4,
+  STATIONS_IN_RANGE: 4,
+  NO_LEADER: 4,
+};
+const RANK_OF_REFUSALS = 5;
+const RANK_OF_OTHERS = 6;
 
 function rankOf(problem: Problem): number {
   if (problem.kind === "collision") return problem.collision.isSaid === true ? RANK_OF_SAID : 0;

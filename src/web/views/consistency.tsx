@@ -1,5 +1,6 @@
 import { useContext } from "preact/hooks";
 import type { FindingView, ConsistencyView as State } from "../../mac-pool/inspection/rest/views.ts";
+import { NetworkLink } from "../networks/network-link.tsx";
 import { Empty } from "../parts/empty.tsx";
 import { MacLink } from "../parts/mac-link.tsx";
 import { OwnerLink } from "../parts/owner-link.tsx";
@@ -18,7 +19,7 @@ export function ConsistencyView() {
   const state = answer?.value.value;
   return (
     <>
-      <p class="lead">Claims and objects have to agree on who has which address. Each finding says what to do.</p>
+      <p class="lead">Claims have to agree with objects, and networks with nodes. Each finding says what to do.</p>
       {answer !== undefined && <ProblemNotice problem={answer.problem} isStale={state !== undefined} />}
       {state === undefined && <p class="quiet">Asking the pool.</p>}
       {state !== undefined && (
@@ -42,7 +43,7 @@ function FindingTable({ findings }: { readonly findings: readonly FindingView[] 
       <Empty title="Everything agrees.">
         <p>
           {namespace.value !== undefined && `In namespace ${namespace.value}: `}Every claim has an owner that exists,
-          every address of a VM or pod has a claim, and nothing waits longer than it should.
+          every address of a VM or pod has a claim, nothing waits too long, and networks fit the nodes.
         </p>
       </Empty>
     );
@@ -57,7 +58,7 @@ function FindingTable({ findings }: { readonly findings: readonly FindingView[] 
 }
 
 export function FindingCard({ finding, isBad = false }: { readonly finding: FindingView; readonly isBad?: boolean }) {
-  const { code, mac, pool, owner, since, message, advice } = finding;
+  const { code, mac, pool, owner, network, bridge, since, message, advice } = finding;
   return (
     <li class={`card ${isBad ? "bad" : "warn"}`}>
       <p class="when">
@@ -67,6 +68,12 @@ export function FindingCard({ finding, isBad = false }: { readonly finding: Find
       <h3>
         {owner !== undefined && <OwnerLink owner={owner} />} {mac !== undefined && <MacLink mac={mac} />}
         {pool !== undefined && <a href={linkTo("map", [pool])}>pool {pool}</a>}
+        {network !== undefined && (
+          <>
+            Network <NetworkLink network={network} />
+          </>
+        )}
+        {bridge !== undefined && <a href={linkTo("networks", [], { search: bridge })}>bridge {bridge}</a>}
       </h3>
       <p>{message}</p>
       <Remedy text={advice} />

@@ -37,10 +37,9 @@ export function NoProblem() {
   return (
     <Empty title="No problem is known.">
       <p>
-        {namespace.value === undefined
-          ? "Nothing collides, no pool is full, nothing was refused in the last 24 hours, and claims and objects agree"
-          : `In namespace ${namespace.value} nothing collides, nothing was refused in the last 24 hours, and claims and objects agree`}
-        , as far as the replicas remember.
+        {namespace.value === undefined ? "No pool is full" : `In namespace ${namespace.value}`}, nothing collides,
+        nothing was refused in the last 24 hours, claims and objects agree, and networks fit the nodes, as far as the
+        replicas remember.
       </p>
     </Empty>
   );

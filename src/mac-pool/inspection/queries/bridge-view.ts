@@ -56,12 +56,18 @@ function problemsOf(
   const impossible = needsFiltering ? nodes.filter(({ node }) => unable.has(node)) : [];
   const unfiltered = needsFiltering ? nodes.filter((one) => !one.vlanFiltering && !unable.has(one.node)) : [];
   const down = nodes.filter(({ uplink }) => uplink === "down");
+  const mtu = mtusDiffer(mtus);
   return [
     ...(impossible.length === 0 ? [] : [`kernel can't filter VLANs ${where(impossible, nodes.length)}`]),
     ...(unfiltered.length === 0 ? [] : [`does not filter VLANs ${where(unfiltered, nodes.length)}`]),
     ...(down.length === 0 ? [] : [`uplink is down ${where(down, nodes.length)}`]),
-    ...(mtus.length < 2 ? [] : [`MTU differs from node to node: ${mtus.slice(0, MAX_MTUS).join(", ")}`]),
+    ...(mtu === undefined ? [] : [mtu]),
   ];
+}
+
+/** Undefined where they don't. */
+export function mtusDiffer(mtus: readonly number[]): string | undefined {
+  return mtus.length < 2 ? undefined : `MTU differs from node to node: ${mtus.slice(0, MAX_MTUS).join(", ")}`;
 }
 
 function notesOf({ on, networks, seesAll }: BridgeFacts): string[] {

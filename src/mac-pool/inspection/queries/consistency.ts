@@ -27,6 +27,7 @@ import type { CollisionView, FindingView } from "../rest/views.ts";
 import type { Catalog } from "./catalog.ts";
 import { deadlineOf } from "./claims.ts";
 import { collisionViews } from "./collisions.ts";
+import type { NetworkQueries } from "./networks.ts";
 import { instanceBehind } from "./owners.ts";
 import { stationsIn } from "./pools.ts";
 import { EVERYTHING, hostAddressIn, type Scope, seen, sees } from "./scope.ts";
@@ -52,12 +53,14 @@ export interface Findings {
 export class ConsistencyQuery {
   readonly #caches: Caches;
   readonly #catalog: Catalog;
+  readonly #networks: Pick<NetworkQueries, "findings">;
   readonly #clock: Clock;
   readonly #kept: AnswerCache<Findings>;
 
-  constructor(catalog: Catalog, clock: Clock) {
+  constructor(catalog: Catalog, networks: Pick<NetworkQueries, "findings">, clock: Clock) {
     this.#caches = catalog.caches;
     this.#catalog = catalog;
+    this.#networks = networks;
     this.#clock = clock;
     const limits = { ttlMs: KEPT_MS, max: MAX_KEPT, maxSize: MAX_KEPT_FINDINGS };
     this.#kept = new AnswerCache(clock, limits, ({ findings }) => findings.length);
@@ -131,6 +134,7 @@ export class ConsistencyQuery {
       if (++scanned % SLICE === 0) await yieldToOthers();
       for (const finding of leftBehind(pod, scope, this.#caches)) note(finding);
     }
+    for (const finding of await this.#networks.findings(scope)) note(finding);
     return { findings: found, total };
   }
 

@@ -77,7 +77,7 @@ export class Inspector {
     this.#claims = new ClaimQueries(catalog, this.networks);
     this.#denials = new DenialQueries(denials, replicas);
     this.#history = new History(catalog, clock);
-    this.#consistency = new ConsistencyQuery(catalog, clock);
+    this.#consistency = new ConsistencyQuery(catalog, this.networks, clock);
     this.feeds = new Feeds({
       claims: this.#claims,
       denials: this.#denials,

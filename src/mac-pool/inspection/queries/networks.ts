@@ -7,12 +7,14 @@ import type { Caches } from "../../cluster/caches.ts";
 import { BY_INSTANCE } from "../../cluster/informers.ts";
 import { NetworkCounts } from "../../cluster/network-counts.ts";
 import { isFinished } from "../../objects/pod-networks.ts";
+import type { FindingView } from "../rest/consistency-views.ts";
 import { readToken, writeToken } from "../rest/continue-token.ts";
 import type { ListView } from "../rest/envelopes.ts";
 import type { BridgeView, NetworkView } from "../rest/network-views.ts";
 import { notFound, Problem } from "../rest/problem.ts";
 import { bridgeView } from "./bridge-view.ts";
 import { type CatalogNetwork, NetworkCatalog, type SegmentView } from "./network-catalog.ts";
+import { bridgeProblems, NETWORKS_UNKNOWN, NetworkProblems } from "./network-problems.ts";
 import { type IsPlaced, usersOf } from "./network-users.ts";
 import { networkView, runningByNode } from "./network-view.ts";
 import { NodeBridges } from "./node-bridges.ts";
@@ -85,12 +87,8 @@ export class NetworkQueries {
     const turn = await this.#whenKnown();
     const { namespace = scope.namespace, search = "" } = question;
     const isMeant = (network: CatalogNetwork): boolean => namespace === undefined || network.namespace === namespace;
-    const names =
-      namespace === undefined
-        ? [...this.#bridges.all.keys(), ...this.#catalog.bridges()]
-        : this.#catalog.list().flatMap((one) => (isMeant(one) ? (one.bridge?.bridge ?? []) : []));
     const wanted = search.toLowerCase();
-    const found = [...new Set(names)].filter((name) => name.toLowerCase().includes(wanted)).sort();
+    const found = this.#bridgeNames(namespace).filter((name) => name.toLowerCase().includes(wanted));
     const page = this.#page(found, (name) => name, question, scope);
     const items: BridgeView[] = [];
     for (const name of page.items) {
@@ -98,6 +96,37 @@ export class NetworkQueries {
       await turn.share();
     }
     return { ...page, items };
+  }
+
+  /** What is wrong, as the answers about networks and bridges have it. */
+  async findings(scope: Scope): Promise<readonly FindingView[]> {
+    const turn = await this.#whenKnown().catch(unlessUnknown);
+    if (turn === undefined) return [NETWORKS_UNKNOWN];
+    const own = this.#catalog.list().filter((network) => sees(scope, network));
+    const problems = new NetworkProblems();
+    const told = this.#nodesTold(scope);
+    for (const network of own) {
+      problems.add(this.#view(network, told, scope, false));
+      await turn.share();
+    }
+    const found: FindingView[] = [];
+    const isMeant = (network: CatalogNetwork): boolean => sees(scope, network);
+    for (const name of this.#bridgeNames(scope.namespace)) {
+      found.push(
+        ...bridgeProblems(this.#bridgeView(name, isMeant, scope.namespace, scope), this.#bridges.all.get(name)),
+      );
+      await turn.share();
+    }
+    return [...found, ...problems.findings()];
+  }
+
+  /** Those of the nodes, and those that a network leads to; in one namespace those of its networks. */
+  #bridgeNames(namespace: string | undefined): readonly string[] {
+    const names =
+      namespace === undefined
+        ? [...this.#bridges.all.keys(), ...this.#catalog.bridges()]
+        : this.#catalog.list().flatMap((one) => (one.namespace === namespace ? (one.bridge?.bridge ?? []) : []));
+    return [...new Set(names)].sort();
   }
 
   /** All nodes; to the reader of one namespace those with a bridge that one of its networks leads to. */
@@ -199,6 +228,10 @@ export class NetworkQueries {
     await this.#bridges.read(turn);
     return turn;
   }
+}
+
+function unlessUnknown(error: unknown): undefined {
+  if (!(error instanceof Problem)) throw error;
 }
 
 function notYet(): never {

@@ -15,6 +15,11 @@ const findingViewSchema = z.object({
     .object({ kind: z.enum(OWNER_KINDS), namespace: z.string(), name: z.string() })
     .exactOptional()
     .describe("The object that it is about."),
+  network: z
+    .object({ namespace: z.string(), name: z.string() })
+    .exactOptional()
+    .describe("The NetworkAttachmentDefinition that it is about, or the first of several."),
+  bridge: z.string().exactOptional().describe("The bridge of nodes that it is about."),
   since: time.exactOptional(),
   message: z.string().describe("What is inconsistent."),
   advice: z.string().describe("What to do about it."),
