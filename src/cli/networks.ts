@@ -38,20 +38,30 @@ export function networkIn({ object }: Pick<Manifest, "object">, defaultNamespace
 
 const textOf = (value: unknown): string => (typeof value === "string" ? value : "");
 
-/** The findings of each, also about the others. */
+/** The findings of each, also about the others; `among`: those that it is compared with. */
 export function lintNetworks(
   networks: readonly Network[],
   cluster: ClusterFacts = {},
+  among = networks,
 ): readonly (readonly Finding[])[] {
-  const segments = networks.map(({ config = "", name }) => segmentOfConfig(config, name));
   return networks.map(({ namespace, name, annotations, config }) => {
     const sameSegment = (segment: string): string | undefined => {
-      const others = networks.filter((one, index) => segments[index] === segment && one.name !== name);
+      const others = among.filter((one) => one.name !== name && segmentIn(one) === segment);
       const other = others.find((one) => one.namespace === namespace) ?? others[0];
       return other && `network ${other.namespace}/${other.name}`;
     };
     return config === undefined ? [notText()] : lintNetwork({ name, annotations, config }, { ...cluster, sameSegment });
   });
+}
+
+/** Tenants choose how long it takes to read one. */
+const segments = new WeakMap<Network, { readonly text: string | undefined }>();
+
+function segmentIn(network: Network): string | undefined {
+  const { config = "", name } = network;
+  const read = segments.get(network) ?? { text: segmentOfConfig(config, name) };
+  segments.set(network, read);
+  return read.text;
 }
 
 /** What is said of one that a VM or a pod names. */

@@ -2,8 +2,9 @@ import { afterEach, beforeEach, expect, it } from "vitest";
 import type { Step, Way } from "../../src/api/way.ts";
 import type { KnownInterface } from "../../src/cli/backends/pool-backend.ts";
 import { CliHarness } from "./support/cli-harness.ts";
-import { FORBIDDEN, KNOWN, KUBEVIRT, NADS, NICS, script, service } from "./support/explain-script.ts";
-import { problem, type Script } from "./support/scripted-cluster.ts";
+import { FORBIDDEN, KNOWN, KUBEVIRT, list, NADS, NICS, nad, script, service, there } from "./support/explain-script.ts";
+import { networks } from "./support/network-answers.ts";
+import { type Answer, problem, type Script } from "./support/scripted-cluster.ts";
 
 let harness: CliHarness;
 
@@ -53,3 +54,37 @@ it.each([["x/y/z"], ["good/"], ["/good"], ["a b"], [""]])(
     }
   },
 );
+
+const ALL_NADS = "/apis/k8s.cni.cncf.io/v1/network-attachment-definitions";
+const inNamespace = ({ body }: Answer, namespace: string): object => {
+  const { metadata, ...network } = body as { readonly metadata: object };
+  return { ...network, metadata: { ...metadata, namespace } };
+};
+const SAME =
+  "leads to bridge br1 VLAN 100 too: VMs of both reach each other. Use one name, or another VLAN to keep them apart.";
+
+it("tells who may list networks which other network leads to the same bridge and VLAN", async () => {
+  const blue = nad("blue", { vlan: 100, requireVlanFiltering: true });
+  const others = [blue, nad("green", { vlan: 200 })].map((one) => inNamespace(one, "lab"));
+  const alone = script({ [ALL_NADS]: list(...others) });
+  expect(await networkStep(alone)).toMatchObject({ state: "ok", text: "lab/blue: bridge br1, VLAN 100" });
+  const red = inNamespace(nad("red", { vlan: 100 }), "team");
+  expect(await networkStep(script({ [ALL_NADS]: list(...others, red) }))).toMatchObject({
+    state: "ok",
+    text: `lab/blue: bridge br1, VLAN 100. Warning: network team/red ${SAME}`,
+  });
+});
+
+it("says of the other network what the service tells, where the user may read their own network alone", async () => {
+  const [first] = networks;
+  const message = `a network of another namespace ${SAME}`;
+  const finding = { code: "same-network", severity: "warning", summary: "same network", message };
+  const told = { ...first, namespace: "lab", name: "blue", bridge: "br1", vlan: 100, findings: [finding] };
+  const rest: Script["rest"] = (path, query) =>
+    path === "networks/lab/blue" ? there(told) : service(KNOWN)(path, query);
+  const hidden = { [ALL_NADS]: FORBIDDEN, "/api/v1/nodes": FORBIDDEN };
+  expect(await networkStep(script(hidden, { rest }))).toMatchObject({
+    state: "ok",
+    text: `lab/blue: bridge br1, VLAN 100. Warning: ${message}`,
+  });
+});

@@ -67,9 +67,13 @@ export class FactReader {
 
   async network({ namespace, name }: NadRef): Promise<Read<Network>> {
     const read = await this.#get(NETWORKS, { namespace, name });
-    if ("unknown" in read || read.value === undefined) return read as Read<never>;
-    const { apiVersion, kind } = { apiVersion: `${NETWORKS.group}/${NETWORKS.version}`, kind: NETWORKS.kind };
-    return { value: networkIn({ object: { ...read.value, apiVersion, kind } }, namespace) };
+    return "unknown" in read ? read : { value: read.value && networkOf(read.value, namespace) };
+  }
+
+  /** All of the cluster. */
+  async networks(): Promise<Read<readonly Network[]>> {
+    const read = await this.#list(NETWORKS);
+    return "unknown" in read ? read : { value: read.value?.flatMap((nad) => networkOf(nad, "") ?? []) };
   }
 
   async nodes(): Promise<Read<readonly NodeWithBridges[]>> {
@@ -136,6 +140,11 @@ async function known<T>(read: Promise<T>, right: string): Promise<Read<T>> {
 
 export function notVisible(right: string): string {
   return `not visible to you: needs ${right}`;
+}
+
+function networkOf(nad: KubeObject, namespace: string): Network | undefined {
+  const { group, version, kind } = NETWORKS;
+  return networkIn({ object: { ...nad, apiVersion: `${group}/${version}`, kind } }, namespace);
 }
 
 function withBridges({ metadata, status }: Node): NodeWithBridges {

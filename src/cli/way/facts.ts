@@ -59,6 +59,8 @@ export interface WayFacts {
   /** Why the runtime could not make the pod's sandbox, the newest first. */
   readonly sandboxErrors: Read<readonly string[]>;
   readonly nodes: Read<readonly NodeWithBridges[]>;
+  /** All of the cluster. */
+  readonly networks: Read<readonly Network[]>;
   readonly reports: Read<readonly NodeMACs[]>;
   readonly collisions: Read<readonly CollisionView[]>;
   /** How many collisions that list leaves out. */

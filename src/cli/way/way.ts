@@ -2,7 +2,6 @@
  * The way of one interface from the request to the frame. Pure: takes what was read, and tells each station up to the first
  * where something is wrong. What is not known stops nothing.
  */
-import { type NadRef, WRITE_NETWORK_NAME } from "../../api/claim-network.ts";
 import { addressesIn, describeHosts, HOST_CONFLICT_ADVICE } from "../../api/host-interfaces.ts";
 import { parseMac } from "../../api/mac.ts";
 import {
@@ -19,14 +18,14 @@ import type { Step } from "../../api/way.ts";
 import type { UsedNowView } from "../../mac-pool/inspection/rest/views.ts";
 import type { KnownHistory } from "../backends/pool-backend.ts";
 import { hiddenText, UNMANAGED } from "../claim-text.ts";
-import { lintNetworks, missingNetwork, type Network } from "../networks.ts";
 import { bridge } from "./bridge-step.ts";
 import type { WayFacts, WayInterface } from "./facts.ts";
 import { kernelSteps } from "./kernel-steps.ts";
 import { type NetworkOnBridge, onBridge } from "./network-on-bridge.ts";
+import { network } from "./network-step.ts";
 import { attached, attachedMac, isFinished, scheduled } from "./pod-steps.ts";
 import { named, ok, quoted, unknown, wrong } from "./step.ts";
-import { toldBridge, toldKernel, toldNetwork } from "./told-steps.ts";
+import { toldBridge, toldKernel } from "./told-steps.ts";
 
 const FREE_FIRST = "Stop or delete the other one first, or give one of them another address.";
 
@@ -45,7 +44,7 @@ function* stations(facts: WayFacts, nic: WayInterface): Generator<Step, void> {
   const node = nodeOf(facts);
   const hasNode = node.value !== undefined;
   yield accepted(facts, nic);
-  yield network(nic, bridged);
+  yield network(facts, nic, bridged);
   // Whether a network leads to a bridge is not known of one that nobody tells this user of.
   const hidden = "unknown" in nic.network && told === undefined ? nic.network.unknown : undefined;
   const leads = bridged !== undefined || told?.bridge !== undefined || hidden !== undefined;
@@ -152,39 +151,6 @@ function askNamespaces(namespace: string): string {
 function refusalOf(history: KnownHistory | undefined, name: string) {
   const [last] = history?.history ?? [];
   return last?.what === "refused" && (last.interface ?? name) === name ? last : undefined;
-}
-
-function network({ nad, network, told, nameFault }: WayInterface, bridged: NetworkOnBridge | undefined): Step {
-  if (nameFault !== undefined) return wrong("network", quoted(nameFault), WRITE_NETWORK_NAME);
-  if (nad === undefined) return ok("network", "the pod network, which needs no bridge of the node");
-  const name = quoted(`${nad.namespace}/${nad.name}`);
-  if ("unknown" in network) return told ? toldNetwork(told) : unknown("network", `${name} is ${network.unknown}`);
-  if (network.value === undefined) {
-    const { text, remedy } = missingNetwork(name);
-    return wrong("network", text, remedy);
-  }
-  const [findings = []] = lintNetworks([network.value]);
-  // With a key that is ignored, a VM starts and its frames pass.
-  const errors = findings.filter(({ severity, code }) => severity === "error" && code !== "key-ignored");
-  const [error] = errors;
-  if (error !== undefined) {
-    const remedy = `Correct NetworkAttachmentDefinition ${name}, then start the VM or pod again.`;
-    return wrong("network", `${name}: ${quoted(error.message)}${more(errors.length, nad)}`, remedy);
-  }
-  const warnings = findings.filter(({ severity }) => severity !== "note");
-  const [warning] = warnings;
-  const said = warning === undefined ? "" : `. Warning: ${quoted(warning.message)}${more(warnings.length, nad)}`;
-  return ok("network", `${name}: ${describeNetwork(network.value, bridged)}${said}`);
-}
-
-function more(count: number, { namespace, name }: NadRef): string {
-  const all = `kubectl get network-attachment-definitions ${name} -n ${namespace} -o yaml | kubectl macpool lint -f -`;
-  return count > 1 ? ` (and ${count - 1} more: ${all})` : "";
-}
-
-function describeNetwork({ config }: Network, bridged: NetworkOnBridge | undefined): string {
-  if (bridged !== undefined) return [`bridge ${bridged.bridge}`, bridged.vlansText].filter(Boolean).join(", ");
-  return config === "" ? "its configuration is a file of each node" : "its plugin is not the bridge plugin";
 }
 
 function alone(facts: WayFacts, mac: string, name: string): Step {

@@ -61,23 +61,24 @@ export class Ways {
     const unreadable = wayOfUnreadable(owner, objects);
     const asked = interfacesOf(owner, objects, history).slice(0, MAX_WAYS - unreadable.length);
     if (asked.length === 0) return unreadable;
-    const [nodes, reports, sandboxErrors, collisions, read] = await Promise.all([
+    const [nodes, reports, networks, sandboxErrors, collisions, read] = await Promise.all([
       this.#reader.nodes(),
       this.#reader.reports(),
+      this.#reader.networks(),
       this.#reader.sandboxErrors(objects.pod),
       readOfPool(this.#input.ask((backend) => backend.collisions(owner.namespace))),
       this.#withNetworks(asked),
     ]);
-    const seesNodes = "value" in nodes && "value" in reports;
+    const seesAll = [nodes, reports, networks].every((one) => "value" in one);
     const nics = await Promise.all(
       read.map(async (nic) => ({
         ...nic,
-        ...(seesNodes && "value" in nic.network ? {} : await this.#told(nic)),
+        ...(seesAll && "value" in nic.network ? {} : await this.#told(nic)),
         taken: await this.#takenBy(macInDispute(nic, objects, history), owner),
       })),
     );
     const facts: WayFacts = {
-      ...{ owner, history, ...objects, nodes, reports, sandboxErrors, knowsRunning },
+      ...{ owner, history, ...objects, nodes, reports, networks, sandboxErrors, knowsRunning },
       ...collisionsIn(collisions),
     };
     return [...unreadable, ...nics.map((nic) => ({ interface: quoted(nic.name), steps: wayOf(facts, nic) }))];

@@ -74,6 +74,7 @@ export const WORKING: WayFacts = {
       { name: "node-c", bridges: [] },
     ],
   },
+  networks: { value: [] },
   reports: { value: [reportWith([BRIDGE])] },
   collisions: { value: [] },
   knowsRunning: true,
