@@ -9,12 +9,13 @@
 
 import { chmod, mkdir, mkdtemp, rename, rm, writeFile } from "node:fs/promises";
 import path from "node:path";
+import { readFlags } from "../cni-plugins/build/flags.ts";
+import { BuildError } from "../cni-plugins/build/toolchain.ts";
 import { DEFAULT_IMAGE } from "../src/api/image.ts";
 import { PRODUCT_VERSION } from "../src/api/names.ts";
 import { IMAGE_MIRROR_PATTERN, IMAGE_MIRROR_TEXT } from "../src/operator/config/component-images.ts";
 import { isVersion } from "../src/operator/olm/flags.ts";
 import { type PackageOptions, releaseFiles } from "./generated-files.ts";
-import { readFlags } from "./image/flags.ts";
 import { ImageError } from "./image/image-error.ts";
 import { parseReference } from "./image/reference.ts";
 import { cliPackage } from "./krew/cli-package.ts";
@@ -88,7 +89,7 @@ export async function writeRelease(
 
 if (import.meta.main) {
   await main().catch((error: unknown) => {
-    console.error(error instanceof ImageError ? error.message : error);
+    console.error(error instanceof ImageError || error instanceof BuildError ? error.message : error);
     process.exitCode = 1;
   });
 }

@@ -135,7 +135,7 @@ const layers: readonly Layer[] = [
   { folder: "cni-plugins/build", ours: ["cni-plugins", "src/api/names.ts", "src/api/plugin-mark.ts"], node: true },
   { folder: "cni-plugins", ours: ["src/api/names.ts"], node: true },
   { folder: "deploy/image", ours: ["src/api", "src/web/build", "cni-plugins/build"], node: true },
-  { folder: "deploy", ours: ["src"], node: true },
+  { folder: "deploy", ours: ["src", "cni-plugins/build"], node: true },
   // What stands in for the product's neighbours judges the product, so nothing of it is in there.
   { folder: "test/cluster/kubevirt", ours: ["test/cluster", "test/support"], node: true },
   { folder: "test/cluster/multus", ours: ["test/cluster", "test/support"], node: true },

@@ -10,12 +10,12 @@ import { existsSync } from "node:fs";
 import { appendFile, copyFile, glob, mkdir, readFile, rename, stat, writeFile } from "node:fs/promises";
 import { homedir } from "node:os";
 import path from "node:path";
-import { parseArgs } from "node:util";
 import { formatPluginMark } from "../../src/api/plugin-mark.ts";
 import { BuiltPlugins } from "./built-plugins.ts";
 import { PLUGINS, writeBundles } from "./bundle.ts";
 import { runCommand } from "./command.ts";
 import { startOnce } from "./first-start.ts";
+import { readFlags } from "./flags.ts";
 import { cleanUpOnSignals, withTemporaryFolder } from "./temporary-folder.ts";
 import {
   type Arch,
@@ -153,7 +153,7 @@ async function run(command: string, args: readonly string[], env: NodeJS.Process
 
 async function main(): Promise<void> {
   const options = { arch: { type: "string", default: machineArch() }, reuse: { type: "boolean" } } as const;
-  const { arch, reuse = false } = parseArgs({ options }).values;
+  const { arch, reuse = false } = readFlags(options);
   if (arch !== "amd64" && arch !== "arm64") throw new BuildError(`--arch must be amd64 or arm64, found ${arch}`);
   const directory = await buildPlugins({ arch, log: (line) => console.error(line), reuse });
   for (const plugin of PLUGINS) {

@@ -8,10 +8,10 @@
  */
 
 import path from "node:path";
+import { readFlags } from "../../cni-plugins/build/flags.ts";
 import { cleanUpOnSignals } from "../../cni-plugins/build/temporary-folder.ts";
 import { type Arch, BuildError, machineArch } from "../../cni-plugins/build/toolchain.ts";
 import { newestPackages } from "./debian.ts";
-import { readFlags } from "./flags.ts";
 import { buildImage, type Image } from "./image.ts";
 import { ImageError } from "./image-error.ts";
 import { newestNode } from "./node-runtime.ts";

@@ -5,7 +5,7 @@
  */
 
 import { readdir } from "node:fs/promises";
-import { parseArgs } from "node:util";
+import { readFlags } from "../../cni-plugins/build/flags.ts";
 import { BuildError } from "../../cni-plugins/build/toolchain.ts";
 import { MissingRequirement } from "../cluster/requirements.ts";
 import { providePrograms } from "../tools/debian/programs.ts";
@@ -60,15 +60,10 @@ interface Arguments {
 
 function readArguments(): Arguments {
   try {
-    const { positionals, values } = parseArgs({
-      allowPositionals: true,
-      options: {
-        json: { type: "boolean", default: false },
-        short: { type: "boolean", default: false },
-        nodes: { type: "string" },
-      },
-    });
-    const [name, ...more] = positionals;
+    const words: string[] = [];
+    const flag = { type: "boolean", default: false } as const;
+    const values = readFlags({ json: flag, short: flag, nodes: { type: "string" } }, { words });
+    const [name, ...more] = words;
     const { json, short } = values;
     if (more.length > 0) return { short, json, fault: "one benchmark at a time" };
     if (values.nodes === undefined) return { name, short, json };

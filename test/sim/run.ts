@@ -5,7 +5,7 @@
  * histories.
  */
 import { randomInt } from "node:crypto";
-import { parseArgs } from "node:util";
+import { flagsOrExit } from "../../cni-plugins/build/flags.ts";
 import { runCampaign, shrink } from "./campaign.ts";
 import { MUTATIONS, type Mutation } from "./mutations.ts";
 import type { Seams } from "./sim-replica.ts";
@@ -15,14 +15,12 @@ const PROGRESS_MS = 10_000;
 const SHRINK_MS = 60_000;
 const MAX_SHOWN_LINES = 200;
 
-const { values } = parseArgs({
-  options: {
-    seed: { type: "string" },
-    steps: { type: "string", default: "1000000" },
-    replicas: { type: "string", default: "3" },
-    mutation: { type: "string" },
-    digest: { type: "boolean", default: false },
-  },
+const values = flagsOrExit({
+  seed: { type: "string" },
+  steps: { type: "string", default: "1000000" },
+  replicas: { type: "string", default: "3" },
+  mutation: { type: "string" },
+  digest: { type: "boolean", default: false },
 });
 
 function whole(name: string, text: string): number {

@@ -4,7 +4,7 @@
  * Nothing may import this file. On a terminal the cluster stays up after the scenario until Ctrl-C. With --check it ends;
  * the last line on stdout is then the report, also after a failure, and the exit code is 0 only if every step held.
  */
-import { parseArgs } from "node:util";
+import { readFlags } from "../../../cni-plugins/build/flags.ts";
 import { BuildError } from "../../../cni-plugins/build/toolchain.ts";
 import { MissingRequirement } from "../requirements.ts";
 import type { DemoCluster } from "./demo-cluster.ts";
@@ -39,7 +39,7 @@ let reported = false;
 function readOptions(): { readonly check: boolean; readonly help: boolean } {
   const flag = { type: "boolean", default: false } as const;
   try {
-    return parseArgs({ options: { check: flag, help: flag } }).values;
+    return readFlags({ check: flag, help: flag });
   } catch (error) {
     process.stderr.write(`${messageOf(error)}\n${USAGE}`);
     process.exit(WRONG_USAGE);

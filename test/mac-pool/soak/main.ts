@@ -9,7 +9,7 @@
  * JSON. Exits 0 when both are 0 and every refusal had a reason, 1 when not, 2 for a wrong argument.
  */
 
-import { parseArgs } from "node:util";
+import { readFlags } from "../../../cni-plugins/build/flags.ts";
 import { WAIT_AS_RECEIVER } from "../../../src/api/mac-pool-scope.ts";
 import { NETWORKS_ANNOTATION, POD_WEBHOOK } from "../../../src/api/names.ts";
 import { type KubeObject, RESOURCES } from "../../../src/kube/client/resource.ts";
@@ -244,7 +244,7 @@ function readArguments(): Arguments | undefined {
   const usage = "usage: npm run soak:mac-pool -- [--minutes N] [--operations N] [--seed N]";
   const text = { type: "string" } as const;
   try {
-    const { values } = parseArgs({ options: { minutes: text, operations: text, seed: text } });
+    const values = readFlags({ minutes: text, operations: text, seed: text });
     const minutes = Number(values.minutes ?? DEFAULT_MINUTES);
     const operations = Number(values.operations ?? DEFAULT_OPERATIONS);
     const seed = Number(values.seed ?? Math.floor(Math.random() * 2 ** 31));

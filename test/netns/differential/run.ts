@@ -6,8 +6,8 @@
  * half of the cases must succeed on both sides, and each key must occur 30 times. An interrupt ends it early, with the report.
  */
 
-import { parseArgs } from "node:util";
 import { buildPlugins } from "../../../cni-plugins/build/build.ts";
+import { flagsOrExit } from "../../../cni-plugins/build/flags.ts";
 import { buildPeers } from "../../bench/peers.ts";
 import { MissingRequirement } from "../../cluster/requirements.ts";
 import { Guest } from "../../guest-kernel/guest.ts";
@@ -24,15 +24,13 @@ const PARALLEL = 3;
 const PROGRESS_MS = 60_000;
 
 async function main(): Promise<number> {
-  const { values } = parseArgs({
-    options: {
-      seed: { type: "string", default: "1" },
-      cases: { type: "string", default: String(DEFAULT_CASES) },
-      "vlan-cases": { type: "string" },
-      "tuning-cases": { type: "string" },
-      first: { type: "string", default: "0" },
-      parallel: { type: "string", default: String(PARALLEL) },
-    },
+  const values = flagsOrExit({
+    seed: { type: "string", default: "1" },
+    cases: { type: "string", default: String(DEFAULT_CASES) },
+    "vlan-cases": { type: "string" },
+    "tuning-cases": { type: "string" },
+    first: { type: "string", default: "0" },
+    parallel: { type: "string", default: String(PARALLEL) },
   });
   const [seed = 1, cases = DEFAULT_CASES, first = 0] = [values.seed, values.cases, values.first].map(Number);
   const parallel = Number(values.parallel);

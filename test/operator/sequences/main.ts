@@ -4,17 +4,15 @@
  * line of stdout is JSON. Exits 0 when all end in what is asked for, 1 when one does not, 2 for a wrong argument.
  */
 import { randomInt } from "node:crypto";
-import { parseArgs } from "node:util";
+import { flagsOrExit } from "../../../cni-plugins/build/flags.ts";
 import { createLogger } from "../../../src/kube/process/logger.ts";
 import { OperatorHarness } from "../support/operator-harness.ts";
 import { runSequence } from "./sequence.ts";
 
-const { values } = parseArgs({
-  options: {
-    count: { type: "string", default: "20" },
-    seed: { type: "string" },
-    verbose: { type: "boolean", default: false },
-  },
+const values = flagsOrExit({
+  count: { type: "string", default: "20" },
+  seed: { type: "string" },
+  verbose: { type: "boolean", default: false },
 });
 
 function whole(name: string, text: string): number {
