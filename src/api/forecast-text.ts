@@ -37,22 +37,24 @@ export function whenFullText(pool: Filling): string {
 }
 
 /** What a day is like is not seen in minutes. */
-const MIN_WINDOW_SECONDS = 3_600;
+export const MIN_WINDOW_SECONDS = 3_600;
 
 interface Rate {
-  readonly allocationsPerDay: number;
-  readonly releasesPerDay: number;
+  readonly allocationsPerDay?: number;
+  readonly releasesPerDay?: number;
   readonly windowSeconds: number;
 }
 
 /** Whether what was counted says what a day is like. */
-export const isMeasured = ({ windowSeconds }: Pick<Rate, "windowSeconds">): boolean =>
-  windowSeconds >= MIN_WINDOW_SECONDS;
+export function isMeasured(rate: Rate): rate is Required<Rate> {
+  return rate.windowSeconds >= MIN_WINDOW_SECONDS;
+}
 
-/** `211.4 allocated, 127.1 released (counted for 7 days)`, of a day. */
-export function rateText({ allocationsPerDay, releasesPerDay, windowSeconds }: Rate): string {
+/** `211.4 allocated, 127.1 released (counted for 7 days)`, of a day. Why it is not known yet, the forecast says. */
+export function rateText(rate: Rate): string {
+  if (!isMeasured(rate)) return "not known yet";
+  const { allocationsPerDay, releasesPerDay, windowSeconds } = rate;
   const how = `counted for ${secondsInWords(windowSeconds)}`;
-  if (!isMeasured({ windowSeconds })) return `not known: ${how} only`;
   return `${rounded(allocationsPerDay)} allocated, ${rounded(releasesPerDay)} released (${how})`;
 }
 

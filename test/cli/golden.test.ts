@@ -175,7 +175,15 @@ describe("what kubectl macpool prints", () => {
   );
 
   const forPrograms: readonly (readonly [readonly string[], unknown])[] = [
-    [["status"], { items: answers.pools, total: 2 }],
+    [
+      ["status"],
+      {
+        items: answers.pools.toReversed(),
+        total: 2,
+        problems: diagnosis.consistency.findings,
+        collisions: diagnosis.collisions,
+      },
+    ],
     [["list", "-A"], { items: answers.claims, total: 3 }],
     [["find", answers.FIRST], { items: [answers.claims[1]], total: 1 }],
     [["explain", "web"], { ...diagnosis.histories[0], way: [] }],

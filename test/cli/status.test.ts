@@ -3,6 +3,7 @@ import type { CollisionView, FindingView, PoolView } from "../../src/mac-pool/in
 import { pools } from "./support/answers.ts";
 import { CliHarness } from "./support/cli-harness.ts";
 import * as diagnosis from "./support/diagnosis-answers.ts";
+import { problem } from "./support/scripted-cluster.ts";
 
 let harness: CliHarness;
 
@@ -60,6 +61,40 @@ describe("kubectl macpool status", () => {
     const { stdout, exitCode } = await say({ collisions: said === undefined ? [] : [said] }, "status");
     expect(exitCode).toBe(1);
     expect(stdout.split("\n\n")[1]).toBe("1 collision: kubectl macpool collisions -A shows who has the address.\n");
+  });
+
+  it("has in JSON why it ends with 1, and the pools in the order of the table", async () => {
+    const [, , said] = diagnosis.collisions;
+    const { stdout, exitCode } = await say({ findings: FINDINGS, collisions: said ? [said] : [] }, "status", "-ojson");
+    const { items, ...problems } = JSON.parse(stdout);
+    expect(exitCode).toBe(1);
+    expect(items.map(({ name }: PoolView) => name)).toEqual(["lab", "default"]);
+    expect(problems).toEqual({ total: 2, problems: FINDINGS, collisions: [said] });
+    const full: FindingView = {
+      code: "POOL_FULL",
+      pool: "lab",
+      message: "No address is free.",
+      advice: "Add a range.",
+    };
+    const one = await say({ findings: [...FINDINGS, full] }, "status", "lab", "-ojson");
+    expect(one.exitCode).toBe(1);
+    expect(JSON.parse(one.stdout)).toMatchObject({ name: "lab", problems: [full] });
+  });
+
+  it("says in JSON that the problems are not known", async () => {
+    const rest = (path: string) =>
+      path === "pools" ? { body: { items: pools, total: 2 } } : problem(403, "FORBIDDEN", "no");
+    const { stdout, stderr } = await harness.say({ rest }, "status", "-o", "json");
+    expect(JSON.parse(stdout)).toMatchObject({ problems: null, collisions: null });
+    expect(stderr).toBe("note: problems are not known: no\n");
+  });
+
+  it("says once why the rate of a pool is not known", async () => {
+    const reason = "A forecast takes an hour of counting. This replica has counted for 3 min.";
+    const young = { rate: { windowSeconds: 180 }, daysToFull: { days: null, atLeast: null, atMost: null, reason } };
+    const { stdout } = await say({ pools: pools.map((pool) => ({ ...pool, ...young })) }, "status", "lab");
+    expect(stdout).toContain(`  full in       no forecast. ${reason}\n`);
+    expect(stdout).toMatch(/ {2}a day +not known yet\n/);
   });
 
   it("has no problem where nothing is found", async () => {

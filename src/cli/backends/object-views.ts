@@ -66,7 +66,7 @@ export function poolView(pool: MACPool, taken: Taken, countsOwn: boolean): PoolV
     conflicts,
     ...(hostConflicts === undefined ? {} : { hostConflicts }),
     hostAddressPolicy: spec.hostAddressPolicy ?? DEFAULT_HOST_ADDRESS_POLICY,
-    rate: { allocationsPerDay: 0, releasesPerDay: 0, netPerDay: 0, windowSeconds: 0 },
+    rate: { windowSeconds: 0 },
     daysToFull: { days: null, atLeast: null, atMost: null, reason: REASON },
     ...(history && { history }),
     ...(problem === undefined ? {} : { problem }),

@@ -12,7 +12,7 @@ import { describePool, usedText } from "../pool-text.ts";
 import { withCommas } from "../quantities.ts";
 import { type Column, formatTable, tableOptions } from "../table.ts";
 import { painted, type Terminal, wrapped } from "../terminal.ts";
-import { formatList, formatViews, poolNameOf } from "../views-text.ts";
+import { formatViews, poolNameOf } from "../views-text.ts";
 
 export const status: CommandSpec = {
   name: "status",
@@ -21,6 +21,7 @@ export const status: CommandSpec = {
   details: [
     "The fullest pool is first. The problems are the findings of kubectl macpool doctor, by their codes, and addresses in use twice. " +
       "Ends with 1 where there is one.",
+    "-o json has the problems as findings and collisions; null where they are not known.",
     "POOL is the name of a MACPool: of this one it tells everything, and of its problems what to do. -o wide adds numbers.",
   ],
   examples: ["kubectl macpool status", "kubectl macpool status default", "kubectl macpool status -o json"],
@@ -71,6 +72,11 @@ async function problemsOf(pools: readonly PoolView[], { ask }: CommandInput): Pr
   return { findings, ofPool, total: view.total - (view.findings.length - findings.length), collisions };
 }
 
+/** For programs: why it ends with 1. */
+function viewOf({ findings, collisions, unknown }: Problems): object {
+  return unknown === undefined ? { problems: findings, collisions } : { problems: null, collisions: null };
+}
+
 function poolNamed(name: string, pools: readonly PoolView[]): PoolView {
   const pool = pools.find((one) => one.name === name);
   if (pool !== undefined) return pool;
@@ -83,7 +89,9 @@ function ofAll(pools: readonly PoolView[], problems: Problems, { line, terminal 
   const { ofPool, total, collisions, unknown } = problems;
   const exitCode = total + collisions.length > 0 || pools.length === 0 ? 1 : 0;
   const note = unknown === undefined ? {} : { stderr: notKnown(unknown) };
-  const formatted = formatList(line, pools, poolNameOf);
+  const items = pools.toSorted((a, b) => fullnessOf(b) - fullnessOf(a));
+  const views = { items, total: items.length, ...viewOf(problems) };
+  const formatted = formatViews(line, views, items.map(poolNameOf));
   if (formatted !== undefined) return { stdout: formatted, ...note, exitCode };
   if (pools.length === 0) {
     return { stdout: "", stderr: "there is no MACPool: set kubeMacPool in NetworkAddonsConfig cluster", exitCode };
@@ -104,8 +112,7 @@ function ofAll(pools: readonly PoolView[], problems: Problems, { line, terminal 
     ...(line.options.output === "wide" ? wide : []),
     { header: "PROBLEM", cell: ({ name }) => codesText(ofPool.get(name) ?? []), below: true },
   ];
-  const fullestFirst = pools.toSorted((a, b) => fullnessOf(b) - fullnessOf(a));
-  const table = formatTable(columns, fullestFirst, tableOptions(line.options, terminal));
+  const table = formatTable(columns, items, tableOptions(line.options, terminal));
   const below = unknown === undefined ? `\n${othersText(problems, line.options, terminal)}` : "";
   return {
     stdout: table + below,
@@ -119,7 +126,7 @@ function ofOne(pool: PoolView, { ofPool, unknown }: Problems, input: CommandInpu
   const own = ofPool.get(pool.name) ?? [];
   const exitCode = own.length > 0 ? 1 : 0;
   const note = unknown === undefined ? {} : { stderr: notKnown(unknown) };
-  const formatted = formatViews(line, pool, [poolNameOf(pool)]);
+  const formatted = formatViews(line, { ...pool, problems: unknown === undefined ? own : null }, [poolNameOf(pool)]);
   if (formatted !== undefined) return { stdout: formatted, ...note, exitCode };
   const texts = own.map((finding) => describeFinding(finding, input)).join("");
   const none = unknown === undefined && own.length === 0 ? "\nNo problems.\n" : "";

@@ -60,7 +60,10 @@ export class Catalog {
       update: (claim) => this.#change("MODIFIED", claim),
       delete: (claim) => this.#change("DELETED", claim),
     });
-    caches.pools.on({ delete: ({ metadata }) => this.rates.forget(metadata.name ?? "") });
+    caches.pools.on({
+      add: ({ metadata }) => this.rates.know(metadata.name ?? ""),
+      delete: ({ metadata }) => this.rates.forget(metadata.name ?? ""),
+    });
     this.#follow(caches.instances, macsOfRunningInstance);
     this.#follow(caches.pods, macsOfRunningPod);
     onEach(caches.nodeMacs, (report) => {

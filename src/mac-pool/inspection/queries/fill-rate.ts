@@ -4,6 +4,7 @@
  * the interval of their difference is recovered from both (MOVER: Zou and Donner, Statistics in Medicine 27, 2008).
  */
 
+import { MIN_WINDOW_SECONDS } from "../../../api/forecast-text.ts";
 import type { Mac } from "../../../api/mac.ts";
 import type { Clock } from "../../../kube/clock.ts";
 import type { Pool } from "../../pools/pool.ts";
@@ -12,8 +13,6 @@ import type { DaysToFullView, RateView } from "../rest/views.ts";
 /** Of the standard normal distribution: 95 % lie between -Z and Z. */
 const Z = 1.959964;
 const DAY_SECONDS = 86_400;
-/** There is no forecast from a shorter window. */
-const MIN_WINDOW_SECONDS = 3_600;
 
 export interface Counted {
   readonly allocations: number;
@@ -38,7 +37,8 @@ export function netInterval({ allocations, releases }: Counted): { readonly low:
 }
 
 export function rateOf({ allocations, releases, windowSeconds }: Counted): RateView {
-  const perDay = (count: number): number => round(windowSeconds === 0 ? 0 : (count * DAY_SECONDS) / windowSeconds);
+  if (windowSeconds < MIN_WINDOW_SECONDS) return { windowSeconds };
+  const perDay = (count: number): number => round((count * DAY_SECONDS) / windowSeconds);
   return {
     allocationsPerDay: perDay(allocations),
     releasesPerDay: perDay(releases),
@@ -84,12 +84,14 @@ interface Bucket {
   releases: number;
 }
 
-/** How many claims of a pool have come and gone since this replica counts, a week at most. */
+/** How many claims of a pool have come and gone since this replica counts, or the pool is there, a week at most. */
 export class Rates {
   readonly #clock: Clock;
   /** The newest last; none for times in which nothing came or went. */
   readonly #buckets = new Map<string, Bucket[]>();
   #beganMs: number | undefined;
+  /** When pools came that were not there at the beginning. */
+  readonly #cameMs = new Map<string, number>();
 
   constructor(clock: Clock) {
     this.#clock = clock;
@@ -98,6 +100,11 @@ export class Rates {
   /** From now on changes are counted: what was there before came at an unknown time. */
   begin(): void {
     this.#beganMs ??= this.#clock.monotonicMs();
+  }
+
+  /** Claims of the pool can come from now on. */
+  know(pool: string): void {
+    if (this.#beganMs !== undefined) this.#cameMs.set(pool, this.#clock.monotonicMs());
   }
 
   count(change: "allocations" | "releases", mac: Mac, pools: readonly Pool[]): void {
@@ -119,12 +126,13 @@ export class Rates {
       sum.allocations += allocations;
       sum.releases += releases;
     }
-    const windowMs = Math.min(WINDOW_MS, nowMs - (this.#beganMs ?? nowMs));
+    const windowMs = Math.min(WINDOW_MS, nowMs - (this.#cameMs.get(pool) ?? this.#beganMs ?? nowMs));
     return { ...sum, windowSeconds: Math.floor(windowMs / 1000) };
   }
 
   forget(pool: string): void {
     this.#buckets.delete(pool);
+    this.#cameMs.delete(pool);
   }
 
   #current(pool: string, nowMs: number): Bucket[] {

@@ -83,10 +83,12 @@ export type RangeView = z.infer<typeof rangeViewSchema>;
 
 const rateViewSchema = z
   .object({
-    allocationsPerDay: z.number().min(0),
-    releasesPerDay: z.number().min(0),
-    netPerDay: z.number(),
-    windowSeconds: count.describe("How long this replica has counted, a week at most."),
+    allocationsPerDay: z.number().min(0).exactOptional(),
+    releasesPerDay: z.number().min(0).exactOptional(),
+    netPerDay: z.number().exactOptional(),
+    windowSeconds: count.describe(
+      "How long this replica has counted, a week at most. Before it has counted for an hour, the numbers of a day are absent.",
+    ),
   })
   .describe("How fast claims with addresses in the pool's ranges come, by admission, and go.");
 export type RateView = z.infer<typeof rateViewSchema>;

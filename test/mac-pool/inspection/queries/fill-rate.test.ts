@@ -3,8 +3,10 @@ import {
   daysToFull,
   netInterval,
   poissonInterval,
+  Rates,
   rateOf,
 } from "../../../../src/mac-pool/inspection/queries/fill-rate.ts";
+import { ManualClock } from "../../../kube/support/manual-clock.ts";
 import { Random } from "../../../support/random.ts";
 
 const DAY = 86_400;
@@ -61,6 +63,28 @@ describe("the rate at which a pool fills", () => {
       netPerDay: 60,
       windowSeconds: DAY / 2,
     });
+  });
+
+  it("says nothing of a day before it has counted for an hour", () => {
+    expect(rateOf({ allocations: 5, releases: 2, windowSeconds: 3_599 })).toEqual({ windowSeconds: 3_599 });
+    expect(rateOf({ allocations: 5, releases: 2, windowSeconds: 3_600 })).toMatchObject({ allocationsPerDay: 120 });
+  });
+
+  it("counts for as long as the pool is there", async () => {
+    const clock = new ManualClock();
+    const rates = new Rates(clock);
+    const windowOf = (pool: string) => rates.of(pool).windowSeconds;
+    rates.know("old");
+    rates.begin();
+    await clock.advance(3_600_000);
+    rates.know("young");
+    await clock.advance(180_000);
+    expect([windowOf("old"), windowOf("young")]).toEqual([3_780, 180]);
+    rates.forget("young");
+    await clock.advance(60_000);
+    rates.know("young");
+    await clock.advance(1_000);
+    expect(windowOf("young")).toBe(1);
   });
 
   it("knows no days for a pool that is not filling, and none before it has counted for an hour", () => {
