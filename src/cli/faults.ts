@@ -35,3 +35,8 @@ export function describeFault(error: unknown, server: string): string | undefine
     ? `${message}. ${OWN_NAMESPACE}`
     : `${message}: ask an administrator for that right`;
 }
+
+/** For what a cluster is asked about only where there is one. */
+export function withoutKubeconfig(error: unknown): undefined {
+  if (!(error instanceof CliError)) throw error;
+}

@@ -7,7 +7,7 @@ import { checkSubject } from "./check-subject.ts";
 import type { Verdict } from "./dry-run.ts";
 import { DryRuns } from "./dry-runs.ts";
 import type { ShownFinding } from "./findings-text.ts";
-import type { Manifest } from "./manifests.ts";
+import { type Manifest, namespacesIn } from "./manifests.ts";
 import { lintNetworks } from "./networks.ts";
 import type { OpenCluster } from "./open-cluster.ts";
 import { sharedAddresses } from "./shared-addresses.ts";
@@ -120,17 +120,10 @@ function offlineFindings(subjects: readonly CheckSubject[]): Map<CheckSubject, S
 
 /** What the files bring along, which a dry run does not find in the cluster. */
 function comesWith(objects: readonly Manifest[], subjects: readonly CheckSubject[]) {
-  const namespaces = objects.flatMap(({ object }) => {
-    const { kind, metadata } = object as {
-      readonly kind?: unknown;
-      readonly metadata?: { readonly name?: unknown } | null;
-    };
-    return kind === "Namespace" ? String(metadata?.name) : [];
-  });
   const networks = subjects.flatMap(({ network }) =>
     network === undefined ? [] : `${network.namespace}/${network.name}`,
   );
-  return { namespaces, networks };
+  return { namespaces: namespacesIn(objects), networks };
 }
 
 interface Guest {

@@ -164,6 +164,17 @@ async function readable<T>(path: string, read: Promise<T>): Promise<T> {
   }
 }
 
+/** Names of the Namespaces among them. */
+export function namespacesIn(manifests: readonly Manifest[]): string[] {
+  return manifests.flatMap(({ object }) => {
+    const { kind, metadata } = (object ?? {}) as {
+      readonly kind?: unknown;
+      readonly metadata?: { readonly name?: unknown } | null;
+    };
+    return kind === "Namespace" ? String(metadata?.name) : [];
+  });
+}
+
 /** Documents of YAML, which JSON is too. Lists are taken apart. */
 function parseManifests(source: string, content: string): Manifest[] {
   try {

@@ -27,6 +27,7 @@ const WORDS: Readonly<Record<FindingCode, string>> = {
   "allowed-macs-wide": "pods may send as many others",
   "same-network": "shares its segment with another network",
   "value-quoted": "a value is in quotes",
+  "no-uplink": "its bridge has no uplink",
   "key-without-effect": "a key has no effect",
   "ipam-maybe-of-vm": "its IPAM gives addresses to pods, not to VMs",
   "advertisements-beside-ipam": "pods take router advertisements too",

@@ -37,6 +37,7 @@ const SEVERITIES = {
   "allowed-macs-wide": "warning",
   "same-network": "warning",
   "value-quoted": "warning",
+  "no-uplink": "note",
   "key-without-effect": "note",
   "ipam-maybe-of-vm": "note",
   "advertisements-beside-ipam": "note",

@@ -4,7 +4,7 @@ import { checkBridge, LOOPBACK } from "./bridge-checks.ts";
 import { type Finding, finding, worstFirst } from "./finding.ts";
 import { checkMacs } from "./mac-checks.ts";
 import { readNetworkConfig } from "./network-config.ts";
-import { type BridgeOnNode, checkNodes, checkTunedMtu } from "./node-checks.ts";
+import { type BridgeOnNode, checkNodes, checkTunedMtu, noteUplinks } from "./node-checks.ts";
 import { pluginOf, type ReadPlugin, readPlugin } from "./plugin-checks.ts";
 import { checkResource } from "./resource-checks.ts";
 import { segmentOf } from "./segment.ts";
@@ -56,7 +56,9 @@ export function lintNetwork(network: Network, cluster: ClusterFacts = {}): Findi
     made = read.bridge ?? made;
     findings.push(...checkBridge(read, call.place));
     if (read.bridge !== undefined) {
-      findings.push(...checkNodes(read.bridge, cluster.bridgesOn?.(read.bridge.bridge), call.place));
+      const { bridge } = read.bridge;
+      const on = cluster.bridgesOn?.(bridge);
+      findings.push(...checkNodes(read.bridge, on, call.place), ...noteUplinks(bridge, on, call.place));
     }
     // A pod is placed by one bridge: the first.
     if (!seen) findings.push(...checkPlace(network, read, cluster));

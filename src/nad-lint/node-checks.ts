@@ -14,6 +14,8 @@ export interface BridgeOnNode {
   readonly canFilterVlans?: boolean;
   /** Its ports that lead out of the node. `vlans`: ranges such as "100-110"; undefined where they are not known. */
   readonly uplinks?: readonly { readonly name: string; readonly vlans?: readonly string[] }[];
+  /** Whether the node has an address on it, and so leads out by its routes. */
+  readonly hasAddress?: boolean;
 }
 
 /** Names of nodes have up to 253 characters. */
@@ -32,6 +34,14 @@ export function checkNodes(config: BridgeConfig, known: readonly BridgeOnNode[] 
     ...(vlans === undefined || on === undefined ? [] : checkUplinks(bridge, vlans, on)),
     ...(mtu === "inherit" ? [] : checkMtu(bridge, mtu, on)),
   ].map(({ code, message }) => finding(code, place + message));
+}
+
+/** A bridge without an uplink may be meant so, and a network can do nothing about it. */
+export function noteUplinks(bridge: string, on: readonly BridgeOnNode[] = [], place: string): Finding[] {
+  const closed = on.filter(({ uplinks, hasAddress }) => uplinks?.length === 0 && hasAddress !== true);
+  if (closed.length === 0) return [];
+  const where = closed.length === on.length ? "" : ` ${onSuchNodes(closed.map(nameOf), on.length)}`;
+  return [finding("no-uplink", `${place}${bridge} has no uplink${where}: VMs reach only VMs of the same node.`)];
 }
 
 /** What an interface of a pair can have. */

@@ -3,11 +3,13 @@ import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { stringify } from "yaml";
+import { parse, stringify } from "yaml";
 import { NAD_RESOURCE_NAME_ANNOTATION } from "../../src/api/names.ts";
 import { WRONG_NETWORKS } from "../nad-lint/wrong-networks.ts";
+import { CliHarness } from "./support/cli-harness.ts";
 import { goldenPath, onEveryTerminal } from "./support/golden.ts";
 import { type Ended, macpool, NARROW } from "./support/macpool.ts";
+import type { Answer } from "./support/scripted-cluster.ts";
 
 const GOOD = { cniVersion: "0.3.1", type: "cnv-bridge", bridge: "br1" };
 
@@ -169,6 +171,28 @@ describe("kubectl macpool lint", () => {
     expect(stdout).toContain("spec.config is not a text: the API server refuses it. Write the JSON between quotes");
     expect(stdout).toContain("3 NetworkAttachmentDefinitions: 1 error");
     expect(exitCode).toBe(1);
+  });
+
+  it("compares the networks of the input with those of the cluster too, and says which namespace is missing", async () => {
+    await using harness = await CliHarness.start();
+    const inCluster = (name: string, namespace: string): unknown => parse(nad(name, GOOD, { namespace }));
+    const items = [inCluster("blue", "team"), inCluster("blue", "lab"), inCluster("red", "other")];
+    const listOf = (...items: unknown[]): Answer => ({ body: { metadata: { resourceVersion: "1" }, items } });
+    const node = { metadata: { name: "node-a" }, status: { capacity: { "bridge.network.kubevirt.io/br1": "1k" } } };
+    harness.cluster.script = {
+      other: (path) =>
+        path.endsWith("/network-attachment-definitions")
+          ? listOf(...items)
+          : ({ "/api/v1/nodes": listOf(node), "/api/v1/namespaces/team": { body: {} } }[path] ?? undefined),
+    };
+    const brought = stringify({ apiVersion: "v1", kind: "Namespace", metadata: { name: "fresh" } });
+    const file = await write("new.yaml", nad("blue", GOOD), brought, nad("blue", GOOD, { namespace: "fresh" }));
+    const argv = ["lint", "--nodes", "-f", file, "-n"];
+    const { exitCode, stdout, stderr } = await macpool(harness.kubeconfig, [...argv, "team"]);
+    expect(stdout).toContain("team/blue\n  warning same-network\n    network other/red leads to bridge br1 too");
+    expect({ exitCode, stderr }).toEqual({ exitCode: 1, stderr: "" });
+    const missing = await macpool(harness.kubeconfig, [...argv, "nosuchns"]);
+    expect(missing.stderr).toBe("warning: there is no namespace nosuchns: create it before you apply the network.\n");
   });
 
   it("needs a kubeconfig only to count nodes", async () => {

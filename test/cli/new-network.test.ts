@@ -17,7 +17,10 @@ const node = (name: string, capacity: Record<string, string>): object => ({
 
 const nodesAre = (answer: Answer, more: Script = {}): Script => ({
   ...more,
-  other: (path) => (path === "/api/v1/nodes" ? answer : undefined),
+  other: (path) => {
+    if (path.startsWith("/api/v1/namespaces/")) return { body: {} };
+    return path === "/api/v1/nodes" ? answer : undefined;
+  },
 });
 
 const BR1 = { "bridge.network.kubevirt.io/br1": "1k" };
@@ -106,6 +109,50 @@ describe("kubectl macpool new-network", () => {
     const ended = await harness.say(script, "new-network", "blue", "--bridge", "br1");
     expect(ended).toMatchObject({ exitCode: 0, stderr });
     expect(parse(ended.stdout).kind).toBe("NetworkAttachmentDefinition");
+  });
+
+  const ALL_NADS = "/apis/k8s.cni.cncf.io/v1/network-attachment-definitions";
+  const nad = (name: string, namespace: string, config: object): object => ({
+    metadata: { name, namespace },
+    spec: { config: JSON.stringify({ cniVersion: "0.3.1", type: "bridge", bridge: "br1", ...config }) },
+  });
+
+  it("says which network of the cluster leads to the same bridge and VLAN, and that the bridge has no uplink", async () => {
+    const report = {
+      metadata: { name: "node-a" },
+      bridges: [{ name: "br1", mtu: 1500, vlanFiltering: true, uplinks: [] }],
+    };
+    const nads = list([nad("red", "team", { vlan: 100 }), nad("blue", "lab", {}), nad("other", "team", { vlan: 7 })]);
+    const script: Script = {
+      hosts: [report],
+      namespaces: [],
+      other: (path) => ({ "/api/v1/nodes": NODES, [ALL_NADS]: nads })[path] ?? { body: {} },
+    };
+    const { stderr, exitCode } = await harness.say(
+      script,
+      ..."new-network blue --bridge br1 --vlan 100 -n lab".split(" "),
+    );
+    expect(stderr.split("\n").slice(1)).toEqual([
+      "warning: network team/red leads to bridge br1 VLAN 100 too: VMs of both reach each other. Use one name, or another VLAN to keep them apart.",
+      "note: br1 has no uplink: VMs reach only VMs of the same node.",
+      expect.stringMatching(/^note: the plugin takes each new port out of VLAN 1/),
+      "",
+    ]);
+    expect(exitCode).toBe(0);
+  });
+
+  it("says that the namespace does not exist, where the user can know that", async () => {
+    const argv = ["new-network", "blue", "--bridge", "br1", "-n", "nosuchns"];
+    const script: Script = { other: (path) => (path === "/api/v1/nodes" ? NODES : undefined) };
+    const { stderr, exitCode } = await harness.say(script, ...argv);
+    expect({ stderr, exitCode }).toEqual({
+      stderr:
+        "2 of 3 nodes have br1: node-a, node-b\n" +
+        "warning: there is no namespace nosuchns: create it before you apply the network.\n",
+      exitCode: 0,
+    });
+    const hidden = (path: string) => (path === "/api/v1/nodes" ? NODES : status(403, "no", "Forbidden"));
+    expect((await harness.say({ other: hidden }, ...argv)).stderr).not.toContain("namespace");
   });
 
   it("prints the network without a cluster", async () => {

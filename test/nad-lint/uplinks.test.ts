@@ -48,7 +48,7 @@ describe("a VLAN that does not leave the node", () => {
     expect(
       on(VLAN_100, uplinked("node-a", { name: "eno2", vlans: ["1"] }, { name: "eno3", vlans: ["2-4094"] })),
     ).toEqual([]);
-    expect(on(VLAN_100, uplinked("node-a"))).toEqual([]);
+    expect(on(VLAN_100, uplinked("node-a"))).toEqual(["no-uplink"]);
     expect(on(VLAN_100, uplinked("node-a", { name: "eno2" }))).toEqual([]);
     expect(on(CONFIG, uplinked("node-a", { name: "eno2", vlans: [] }))).toEqual([]);
   });
@@ -64,5 +64,26 @@ describe("a VLAN that does not leave the node", () => {
   it("is no finding where the bridge does not filter, which is warned of", () => {
     const bridge = { ...uplinked("node-a", { name: "eno2", vlans: ["1"] }), vlanFiltering: false };
     expect(on(VLAN_100, bridge)).toEqual(["vlan-unfiltered"]);
+  });
+});
+
+describe("a bridge without an uplink", () => {
+  const closed = { node: "node-a", mtu: 1500, vlanFiltering: true, uplinks: [] };
+  const noted = (...nodes: BridgeOnNode[]) =>
+    lint({ ...CONFIG, mtu: "inherit" }, BR1, { bridgesOn: () => nodes }).map(({ severity, message }) => [
+      severity,
+      message,
+    ]);
+
+  it("is noted, with the nodes where it has none", () => {
+    const rest = "VMs reach only VMs of the same node.";
+    expect(noted(closed)).toEqual([["note", `br1 has no uplink: ${rest}`]]);
+    const open = { ...closed, node: "node-b", uplinks: [{ name: "eno2" }] };
+    expect(noted(closed, open)).toEqual([["note", `br1 has no uplink on node-a: ${rest}`]]);
+  });
+
+  it("is not noted where the node leads out by its address, or does not say", () => {
+    const { uplinks: _, ...silent } = closed;
+    expect(noted({ ...closed, hasAddress: true }, { ...silent, node: "node-b" })).toEqual([]);
   });
 });

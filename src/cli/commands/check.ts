@@ -4,7 +4,7 @@ import { plain } from "../backends/plain-text.ts";
 import { describeOwner, hiddenText } from "../claim-text.ts";
 import type { CommandInput, CommandResult, CommandSpec } from "../command.ts";
 import { type OptionSpec, oneArgument, textOptions, UsageError } from "../command-line.ts";
-import { CliError } from "../faults.ts";
+import { withoutKubeconfig } from "../faults.ts";
 import { counted, describeFindings } from "../findings-text.ts";
 import { type CheckedObject, checkManifests, type ManifestCheck } from "../manifest-check.ts";
 import { readManifests } from "../manifests.ts";
@@ -78,11 +78,6 @@ async function checkAddress({ line, namespace: chosen, ask, terminal }: CommandI
     exitCode: view.accepted ? 0 : isMissing ? 2 : 1,
     emptyIn: isMissing ? namespace : undefined,
   };
-}
-
-/** The files may need no cluster. */
-function withoutKubeconfig(error: unknown): undefined {
-  if (!(error instanceof CliError)) throw error;
 }
 
 function describe(view: CheckView, terminal: Terminal): string {

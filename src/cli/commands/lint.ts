@@ -5,8 +5,9 @@ import type { CommandInput, CommandSpec } from "../command.ts";
 import { noArguments, switchOption, textOptions, UsageError } from "../command-line.ts";
 import { CliError } from "../faults.ts";
 import { counted, describeFindings } from "../findings-text.ts";
-import { readManifests } from "../manifests.ts";
+import { type Manifest, namespacesIn, readManifests } from "../manifests.ts";
 import { lintNetworks, type Network, networkIn } from "../networks.ts";
+import { missingNamespaces, networksOfCluster } from "../networks-of-cluster.ts";
 import { readNodes } from "../nodes-with-bridges.ts";
 import type { Terminal } from "../terminal.ts";
 import { formatViews } from "../views-text.ts";
@@ -29,20 +30,21 @@ export const lint: CommandSpec = {
       summary: "file, directory, or - for stdin; may be repeated",
       multiple: true,
     },
-    { name: "nodes", summary: "also whether the nodes have the bridges, set to fit" },
+    { name: "nodes", summary: "also beside the cluster's nodes and networks" },
   ],
   run: async (input) => {
     const { line, terminal } = input;
     noArguments(line, "write -f PATH");
     const paths = textOptions(line, "filename");
     if (paths.length === 0) throw new UsageError("lint needs files: write -f FILE, -f DIRECTORY or -f -");
-    const networks = (await readManifests(paths, process.stdin)).flatMap((manifest) => {
+    const manifests = await readManifests(paths, process.stdin);
+    const networks = manifests.flatMap((manifest) => {
       const network = networkIn(manifest, line.options.namespace ?? "default");
       return network === undefined ? [] : { source: manifest.source, ...network };
     });
     if (networks.length === 0) throw new CliError(`there is no NetworkAttachmentDefinition in ${paths.join(", ")}`);
-    const cluster = switchOption(line, "nodes") ? await nodesOf(input) : {};
-    const findings = lintNetworks(networks, cluster);
+    const inCluster = switchOption(line, "nodes") ? await readCluster(input, networks, manifests) : undefined;
+    const findings = lintNetworks(networks, inCluster?.nodes, [...networks, ...(inCluster?.others ?? [])]);
     const views = plain(
       networks.map(({ source, namespace, name }, index) => ({
         source,
@@ -52,13 +54,30 @@ export const lint: CommandSpec = {
       })),
     );
     const isWrong = views.some(({ findings }) => findings.some(({ severity }) => severity !== "note"));
-    return { stdout: formatViews(line, views) ?? describe(views, terminal), exitCode: isWrong ? 1 : 0 };
+    return {
+      stdout: formatViews(line, views) ?? describe(views, terminal),
+      stderr: inCluster?.warnings.map(plain).join("\n") ?? "",
+      exitCode: isWrong ? 1 : 0,
+    };
   },
 };
 
 interface LintView extends Pick<Network, "namespace" | "name"> {
   readonly source: string;
   readonly findings: readonly Finding[];
+}
+
+async function readCluster(input: CommandInput, networks: readonly Network[], manifests: readonly Manifest[]) {
+  const nodes = await nodesOf(input);
+  const keys = new Set(networks.map(({ namespace, name }) => `${namespace}/${name}`));
+  const known = await networksOfCluster(input, undefined);
+  const brought = namespacesIn(manifests);
+  const named = networks.map(({ namespace }) => namespace).filter((namespace) => !brought.includes(namespace));
+  return {
+    nodes,
+    others: known.filter(({ namespace, name }) => !keys.has(`${namespace}/${name}`)),
+    warnings: await missingNamespaces(input, named),
+  };
 }
 
 async function nodesOf({ open, line }: CommandInput): Promise<ClusterFacts> {

@@ -4,12 +4,13 @@ import { isNamespaceName, isObjectName, MAX_LABEL, MAX_SUBDOMAIN } from "../../a
 import { nodesHave } from "../../api/network-text.ts";
 import { isForbidden } from "../../kube/client/api-error.ts";
 import { objectYaml } from "../../kube/client/object-yaml.ts";
-import { lintNetwork } from "../../nad-lint/lint.ts";
 import { plain } from "../backends/plain-text.ts";
 import type { CommandInput, CommandSpec } from "../command.ts";
 import { type CommandLine, numberOption, oneArgument, switchOption, textOption, UsageError } from "../command-line.ts";
-import { CliError } from "../faults.ts";
+import { CliError, withoutKubeconfig } from "../faults.ts";
 import { type NetworkRequest, networkManifest, type TrunkRange } from "../network-manifest.ts";
+import { lintNetworks } from "../networks.ts";
+import { missingNamespaces, networksOfCluster } from "../networks-of-cluster.ts";
 import { type NodesWithBridges, readNodes } from "../nodes-with-bridges.ts";
 
 export const newNetwork: CommandSpec = {
@@ -18,7 +19,7 @@ export const newNetwork: CommandSpec = {
   summary: "prints a network of VMs for kubectl apply",
   details: [
     "Prints a NetworkAttachmentDefinition and writes nothing into the cluster. On stderr it says which nodes have the bridge, and " +
-      "what the lint finds. With --vlan or --trunk, pods start only where the bridge filters VLANs.",
+      "what the lint finds, also beside the other networks of the cluster. With --vlan or --trunk, pods start only where the bridge filters VLANs.",
     "Ends with 1 where the lint finds an error.",
   ],
   examples: [
@@ -36,13 +37,19 @@ export const newNetwork: CommandSpec = {
   run: async (input) => {
     const request = requestOf(input.line);
     const manifest = networkManifest(request);
-    const { nodes, sentence } = await nodesWith(request.bridge, input);
+    const namespace = request.namespace ?? (await input.namespace().catch(withoutKubeconfig)) ?? "default";
+    const [{ nodes, sentence }, others, missing] = await Promise.all([
+      nodesWith(request.bridge, input),
+      networksOfCluster(input, namespace),
+      missingNamespaces(input, request.namespace === undefined ? [] : [request.namespace]),
+    ]);
     const { annotations } = manifest.metadata;
-    const findings = lintNetwork({ name: request.name, annotations, config: manifest.spec.config }, nodes ?? {});
+    const network = { namespace, name: request.name, annotations, config: manifest.spec.config };
+    const [findings = []] = lintNetworks([network], nodes ?? {}, others);
     const said = findings.map(({ severity, message }) => `${severity}: ${message}`);
     return {
       stdout: printed(input.line, manifest),
-      stderr: [sentence, ...said].map(plain).join("\n"),
+      stderr: [sentence, ...missing, ...said].map(plain).join("\n"),
       exitCode: findings.some(({ severity }) => severity === "error") ? 1 : 0,
     };
   },

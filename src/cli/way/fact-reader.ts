@@ -70,9 +70,9 @@ export class FactReader {
     return "unknown" in read ? read : { value: read.value && networkOf(read.value, namespace) };
   }
 
-  /** All of the cluster. */
-  async networks(): Promise<Read<readonly Network[]>> {
-    const read = await this.#list(NETWORKS);
+  /** Of a namespace, or all of the cluster. */
+  async networks(namespace?: string): Promise<Read<readonly Network[]>> {
+    const read = await this.#list(NETWORKS, { namespace });
     return "unknown" in read ? read : { value: read.value?.flatMap((nad) => networkOf(nad, "") ?? []) };
   }
 
