@@ -26,9 +26,14 @@ export const VERDICT_TEXTS = {
   Works: { word: "starts", meaning: "starts" },
   Warning: { word: "starts with a warning", meaning: "starts, but not all is as the network says" },
   Fails: { word: "fails", meaning: "can't start, or gets no connection" },
+  NotNow: { word: "not now", meaning: "is not sent there now" },
   NoBridge: { word: "no bridge", meaning: "is not sent there: no such bridge" },
   Unknown: { word: "not known", meaning: "not known" },
 } as const;
+
+/** `is not sent there now: the node is cordoned`. */
+export const withReason = (meaning: string, reason: string | undefined): string =>
+  reason === undefined ? meaning : `${meaning}: the node ${reason}`;
 
 interface BridgePlace {
   readonly nodes: number;

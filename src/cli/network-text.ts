@@ -15,13 +15,14 @@ const MARKS: Readonly<Record<Verdict, string>> = {
   Works: "",
   Warning: " !",
   Fails: " x",
+  NotNow: " ~",
   NoBridge: " -",
   Unknown: " ?",
 };
 
 export const LEGEND =
   `Under a node: how many VMs run there. !: a VM ${VERDICT_TEXTS.Warning.meaning}. x: a VM ${VERDICT_TEXTS.Fails.meaning}. ` +
-  "?: not known. -: the node has no such bridge, and no VM is sent there. In other columns, -: none.";
+  "~: the node takes no VM now. ?: not known. -: the node has no such bridge, and no VM is sent there. In other columns, -: none.";
 
 /** `7`, `1 !`, `0 x`; empty where no VM is sent. */
 export function cellText(cell: NetworkView["cells"][number] | undefined): string {
@@ -29,12 +30,13 @@ export function cellText(cell: NetworkView["cells"][number] | undefined): string
   return `${withCommas(cell.running)}${MARKS[cell.verdict]}`;
 }
 
-/** `starts on 410 of 1,000, fails on 2`, of the nodes where a VM may land. */
+/** `starts on 410 of 1,000, fails on 2`, of the nodes where a VM may land. `not now on 1 of 3` where none takes it now. */
 export function nodesText({ nodes }: Pick<NetworkView, "nodes">): string {
   const parts = [
     [nodes.works, "Works"],
     [nodes.warning, "Warning"],
     [nodes.fails, "Fails"],
+    [nodes.notNow, "NotNow"],
     [nodes.unknown, "Unknown"],
   ] as const;
   const told = parts.filter(([count]) => count > 0);

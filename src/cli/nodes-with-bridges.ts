@@ -1,36 +1,41 @@
-import { bridgesOfCapacity } from "../api/bridge-resource.ts";
 import { NODE_MACS } from "../api/kinds.ts";
+import { landingOf, type NodeWithBridge } from "../api/landing.ts";
 import type { NodeMACs } from "../api/node-macs.ts";
 import { isForbidden, isNotFound } from "../kube/client/api-error.ts";
 import type { KubeClient } from "../kube/client/client.ts";
 import { RESOURCES, type Resource } from "../kube/client/resource.ts";
-import type { ClusterFacts } from "../nad-lint/lint.ts";
+import type { ClusterFacts, NodesWith } from "../nad-lint/lint.ts";
 
 export interface NodesWithBridges extends Required<Pick<ClusterFacts, "bridgesOn">> {
-  readonly total: number;
-  /** Names of the nodes that publish the bridge. */
-  publishing(bridge: string): string[];
-  nodesWith(bridge: string): { readonly count: number; readonly total: number };
+  /** The nodes that publish the bridge or report it, by name. */
+  nodesWith(bridge: string): NodesWith;
 }
 
-/** Throws what the client throws where the user may not list nodes. How bridges are set is known to whom may list NodeMACs. */
+/** Throws what the client throws where the user may not list nodes. What nodes report is known to whom may list NodeMACs. */
 export async function readNodes(client: KubeClient, timeoutMs: number): Promise<NodesWithBridges> {
   const options = { managedFields: false, timeoutMs };
   const { items } = await client.list(RESOURCES.nodes, options);
   const reports = await client.list(NODE_MACS as Resource as Resource<NodeMACs>, options).catch(nobodyKnows);
-  const publishing = (bridge: string): string[] =>
-    items
-      .filter(({ status }) => bridgesOfCapacity(status?.capacity).includes(bridge))
-      .map(({ metadata }) => metadata.name ?? "");
+  const reported = (bridge: string) =>
+    (reports?.items ?? []).flatMap(({ metadata: { name: node = "" }, bridges = [] }) =>
+      bridges.filter(({ name }) => name === bridge).map((found) => ({ node, ...found })),
+    );
+  const having = (bridge: string): NodeWithBridge[] => {
+    const reporting = new Set(reported(bridge).map(({ node }) => node));
+    return items
+      .map((node) => ({
+        node: node.metadata.name ?? "",
+        ...landingOf(node),
+      }))
+      .map(({ node, states, bridges }) => ({ node, states, publishes: bridges.includes(bridge) }))
+      .filter(({ node, publishes }) => publishes || reporting.has(node))
+      .sort((a, b) => (a.node < b.node ? -1 : 1));
+  };
   return {
-    total: items.length,
-    publishing,
-    nodesWith: (bridge) => ({ count: publishing(bridge).length, total: items.length }),
+    nodesWith: (bridge) => ({ having: having(bridge), total: items.length }),
     bridgesOn: (bridge) => {
-      const nodes = publishing(bridge);
-      return reports?.items.flatMap(({ metadata: { name: node = "" }, bridges = [] }) =>
-        nodes.includes(node) ? bridges.filter(({ name }) => name === bridge).map((found) => ({ node, ...found })) : [],
-      );
+      const nodes = new Set(having(bridge).map(({ node }) => node));
+      return reports && reported(bridge).filter(({ node }) => nodes.has(node));
     },
   };
 }

@@ -17,8 +17,8 @@ import { RouteServer } from "../kube/server/route-server.ts";
 import { routeInjection } from "./injection-route.ts";
 import { routeNadLint } from "./nad-lint-route.ts";
 import { NetworkCatalog } from "./network-catalog.ts";
+import { NodeBridges } from "./node-bridges.ts";
 import { podReview } from "./pod-review.ts";
-import { PublishedBridges } from "./published-bridges.ts";
 
 const DEFAULT_HTTPS_PORT = 8443;
 
@@ -46,7 +46,7 @@ await runProcess({
 
     const lint = readNadLint(env);
     const networks = new NetworkCatalog({ client, log, metrics, segments: lint !== "Off" });
-    const nodes = new PublishedBridges({ client, log, metrics });
+    const nodes = new NodeBridges({ client, log, metrics });
     const serving = new SecretTlsSource({ client, namespace, secret, log, metrics });
     const tls = new ProfiledTlsSource({ client, certificates: serving, log, metrics });
     const server = new RouteServer({ port: readPort(env, "HTTPS_PORT") ?? DEFAULT_HTTPS_PORT, tls, log });

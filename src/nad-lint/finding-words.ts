@@ -15,6 +15,7 @@ const WORDS: Readonly<Record<FindingCode, string>> = {
   "sysctl-of-interface": "a sysctl names an interface",
   "plugins-unseen": "it has too many plugins to look at",
   "bridge-on-no-node": "no node has its bridge",
+  "bridge-not-now": "no VM can land now",
   "resource-missing": "VMs can land on nodes without its bridge",
   "bridge-unpublishable": "nodes can't publish its bridge",
   "vlan-impossible": "kernel can't filter VLANs",

@@ -25,6 +25,7 @@ const SEVERITIES = {
   "sysctl-of-interface": "warning",
   "plugins-unseen": "warning",
   "bridge-on-no-node": "warning",
+  "bridge-not-now": "warning",
   "resource-missing": "warning",
   "bridge-unpublishable": "warning",
   "vlan-impossible": "warning",

@@ -1,5 +1,6 @@
 import type { BridgeConfig } from "../../cni-plugins/bridge/config.ts";
 import { newInterfaceNameFault } from "../../cni-plugins/cni/identifier.ts";
+import type { NodeWithBridge } from "../api/landing.ts";
 import { checkBridge, LOOPBACK } from "./bridge-checks.ts";
 import { type Finding, finding, worstFirst } from "./finding.ts";
 import { checkMacs } from "./mac-checks.ts";
@@ -18,11 +19,18 @@ export interface Network {
   readonly config: string;
 }
 
+export interface NodesWith {
+  /** Nodes that publish the bridge, or report that they have it. */
+  readonly having: readonly NodeWithBridge[];
+  /** Of all nodes. */
+  readonly total: number;
+}
+
 /** What is known of the cluster; offline, nothing. */
 export interface ClusterFacts {
   /** Undefined where nobody knows yet. */
-  readonly nodesWith?: (bridge: string) => { readonly count: number; readonly total: number } | undefined;
-  /** The nodes that publish the bridge, as far as they say how it is set; undefined where nobody knows yet. */
+  readonly nodesWith?: (bridge: string) => NodesWith | undefined;
+  /** The nodes that have the bridge, as far as they say how it is set; undefined where nobody knows yet. */
   readonly bridgesOn?: (bridge: string) => readonly BridgeOnNode[] | undefined;
   /** Another network that leads to the same bridge and VLAN, as a message speaks of it to the writer of this one. */
   readonly sameSegment?: (segment: string) => string | undefined;

@@ -1,12 +1,15 @@
 import { bridgeResource } from "../api/bridge-resource.ts";
+import { notNow } from "../api/landing.ts";
 import { BRIDGE_RESOURCE_PREFIX, NAD_RESOURCE_NAME_ANNOTATION } from "../api/names.ts";
+import { nodesHave } from "../api/network-text.ts";
 import { type Finding, finding } from "./finding.ts";
+import type { NodesWith } from "./lint.ts";
 
 /** Whether the scheduler keeps pods of the network to nodes that have its bridge. */
 export function checkResource(
   annotations: Readonly<Record<string, string>>,
   bridge: string,
-  nodes: { readonly count: number; readonly total: number } | undefined,
+  nodes: NodesWith | undefined,
 ): Finding[] {
   const resource = bridgeResource(bridge);
   if (resource === undefined) {
@@ -44,7 +47,7 @@ export function checkResource(
       ),
     );
   }
-  if (nodes?.count === 0) {
+  if (nodes?.having.length === 0) {
     const consequence =
       named === resource
         ? "Pods stay Pending until a node publishes it"
@@ -55,6 +58,14 @@ export function checkResource(
         `${bridge} is published by ${nodes.total === 1 ? "no node" : `none of ${nodes.total} nodes`}. ${consequence}. Make it on a node, or let the marker publish it, or correct "bridge".`,
       ),
     );
+  }
+  // The scheduler looks for the resource of a network that names it.
+  const having = nodes?.having.map((node) => (named === resource ? node : { ...node, publishes: true })) ?? [];
+  const now = notNow(bridge, having);
+  if (now !== undefined && nodes !== undefined) {
+    const where = nodesHave(having.length, nodes.total, bridge);
+    const message = `${where}, and no VM can land there now: ${now.because}. VMs wait. ${now.remedy}`;
+    findings.push(finding("bridge-not-now", message));
   }
   return findings;
 }

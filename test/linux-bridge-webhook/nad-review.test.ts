@@ -69,7 +69,7 @@ describe("the webhook of NetworkAttachmentDefinitions", () => {
   });
 
   it("refuses nothing for what the cluster lacks today", () => {
-    const known = { nodesWith: () => ({ count: 0, total: 2 }), sameSegment: () => "network team/other" };
+    const known = { nodesWith: () => ({ having: [], total: 2 }), sameSegment: () => "network team/other" };
     const answer = review(request(nad(GOOD)), "Enforce", known);
     expect(answer).toMatchObject({
       allowed: true,

@@ -1,5 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
+import type { NodeWithBridge } from "../../src/api/landing.ts";
 import { NAD_RESOURCE_NAME_ANNOTATION } from "../../src/api/names.ts";
 import { type ClusterFacts, lintNetwork, type Network } from "../../src/nad-lint/lint.ts";
 import { share } from "../support/share.ts";
@@ -87,7 +88,7 @@ describe("the lint of a NetworkAttachmentDefinition", () => {
   it("asks for no resource where the plugin makes the bridge as it should be", () => {
     const ipam = { type: "host-local", subnet: "10.1.0.0/24" };
     const config = { cniVersion: "1.0.0", type: "bridge", bridge: "cni7", isGateway: true, ipam };
-    expect(lint(config, {}, { nodesWith: () => ({ count: 0, total: 3 }) })).toEqual([]);
+    expect(lint(config, {}, { nodesWith: () => ({ having: [], total: 3 }) })).toEqual([]);
   });
 
   it("names the resource that a network lacks, and refuses no network for it", () => {
@@ -97,14 +98,40 @@ describe("the lint of a NetworkAttachmentDefinition", () => {
   });
 
   it("says how many nodes publish the bridge, and what that does to pods", () => {
-    const none: ClusterFacts = { nodesWith: () => ({ count: 0, total: 12 }) };
+    const none: ClusterFacts = { nodesWith: () => ({ having: [], total: 12 }) };
     const text =
       "br1 is published by none of 12 nodes. Pods stay Pending until a node publishes it. Make it on a node, or let the marker " +
       'publish it, or correct "bridge".';
     expect(lint(CONFIG, BR1, none)).toEqual([{ code: "bridge-on-no-node", severity: "warning", message: text }]);
     expect(lint(CONFIG, {}, none)[0]?.message).toContain("A pod on a node without it gets an empty bridge");
-    expect(lint(CONFIG, BR1, { nodesWith: () => ({ count: 1, total: 12 }) })).toEqual([]);
+    expect(
+      lint(CONFIG, BR1, { nodesWith: () => ({ having: [{ node: "a", states: [], publishes: true }], total: 12 }) }),
+    ).toEqual([]);
     expect(lint(CONFIG, BR1, { nodesWith: () => undefined })).toEqual([]);
+  });
+
+  it("says that no VM can land on the nodes with the bridge, why, and what to do", () => {
+    const clusterWith = (...having: NodeWithBridge[]): ClusterFacts => ({ nodesWith: () => ({ having, total: 3 }) });
+    const lost = { node: "node-c", states: ["NotReady", "cordoned"], publishes: false };
+    const cordoned = { node: "node-b", states: ["cordoned"], publishes: true };
+    const silent = { node: "node-a", states: [], publishes: false };
+    const saidOf = (annotations: object, ...having: NodeWithBridge[]) =>
+      lint(CONFIG, { ...annotations }, clusterWith(...having)).flatMap(({ code, message }) =>
+        code === "bridge-not-now" ? [message] : [],
+      );
+    expect(saidOf(BR1, lost)).toEqual([
+      "1 of 3 nodes has br1, and no VM can land there now: node-c is NotReady and cordoned. VMs wait. " +
+        "Bring node-c back (kubectl describe node node-c says why it is NotReady), or make br1 on another node.",
+    ]);
+    expect(saidOf(BR1, cordoned, lost)).toEqual([
+      "2 of 3 nodes have br1, and no VM can land there now: node-b is cordoned, and the other takes no VM either. VMs wait. " +
+        "Let VMs on node-b again (kubectl uncordon node-b), or make br1 on another node.",
+    ]);
+    expect(saidOf(BR1, silent)[0]).toContain(
+      "node-a does not publish br1. VMs wait. See whether a bridge-marker runs on node-a",
+    );
+    expect(saidOf({}, silent)).toEqual([]);
+    expect(saidOf(BR1, cordoned, { ...silent, publishes: true })).toEqual([]);
   });
 
   it("names the other network of the same bridge and VLAN, and none for a trunk", () => {

@@ -7,7 +7,7 @@ import { NETWORK_COLUMNS, networkRow } from "../../src/web/networks/network-rows
 import { differences, mtuText, nodesText, vlanText } from "../../src/web/networks/settings.ts";
 import { signIn } from "../../src/web/session.ts";
 
-const NODES = { total: 3, withBridge: 0, works: 0, warning: 0, fails: 0, noBridge: 0, unknown: 0 };
+const NODES = { total: 3, withBridge: 0, works: 0, warning: 0, fails: 0, notNow: 0, noBridge: 0, unknown: 0 };
 
 function network(name: string, more: Partial<NetworkView> = {}): NetworkView {
   const counts = { running: 0, pending: 0, starting: 0, pods: 0, moreFindings: 0 };
@@ -97,7 +97,7 @@ describe("settings of a network", () => {
 
   it("fold many nodes into a number, with the exceptions named", () => {
     const cells = [cell("node-3", "Warning"), cell("node-7", "Warning", 2), cell("node-9", "Fails")];
-    const nodes = { ...NODES, total: 1_000, works: 399, warning: 6, fails: 1, noBridge: 594 };
+    const nodes = { ...NODES, total: 1_000, works: 399, warning: 6, fails: 1, notNow: 0, noBridge: 594 };
     const one = network("n", { cells, nodes });
     expect(nodesText(one, "Works")).toBe("on 399 of 1,000 nodes");
     expect(nodesText(one, "Warning")).toBe("on node-3, node-7 (2 running VMs) and 4 more");

@@ -1,4 +1,4 @@
-import { nodesOf, USE_STATES, VERDICT_TEXTS, vlanText } from "../../api/network-text.ts";
+import { nodesOf, USE_STATES, VERDICT_TEXTS, vlanText, withReason } from "../../api/network-text.ts";
 import { waitingText } from "../../api/waiting-text.ts";
 import type { NetworkUserView, NetworkView } from "../../mac-pool/inspection/rest/views.ts";
 import { isUnknownToPool } from "../backends/rest-refusal.ts";
@@ -59,7 +59,7 @@ function describe(view: NetworkView, options: Parameters<typeof tableOptions>[0]
   const columns: Column<NetworkView["cells"][number]>[] = [
     { header: "NODE", cell: ({ node }) => node, cut: true },
     { header: "RUNNING", cell: ({ running }) => withCommas(running) },
-    { header: "A VM THERE", cell: ({ verdict }) => VERDICT_TEXTS[verdict].meaning, cut: true },
+    { header: "A VM THERE", cell: meaningOf, cut: true },
   ];
   const table = shown.length === 0 ? "" : `\n${formatTable(columns, shown, tableOptions(options, terminal))}`;
   const left = cells.length - shown.length;
@@ -94,7 +94,10 @@ function describeUsers(
 }
 
 const isTold = ({ running, verdict }: NetworkView["cells"][number]): boolean =>
-  running > 0 || verdict === "Warning" || verdict === "Fails";
+  running > 0 || verdict === "Warning" || verdict === "Fails" || verdict === "NotNow";
+
+const meaningOf = ({ verdict, reason }: NetworkView["cells"][number]): string =>
+  withReason(VERDICT_TEXTS[verdict].meaning, reason);
 
 function fieldsOf(view: NetworkView): (readonly [string, string])[] {
   const { bridge, type, mtu, spoofCheck, resource, running, pods, usedBy, pending, starting, waiting, nodes } = view;

@@ -1,5 +1,6 @@
 import { bridgeResource } from "../../api/bridge-resource.ts";
 import { NETWORK_ATTACHMENT_DEFINITIONS } from "../../api/kinds.ts";
+import { nodeText } from "../../api/landing.ts";
 import { isNamespaceName, isObjectName, MAX_LABEL, MAX_SUBDOMAIN } from "../../api/legal-names.ts";
 import { nodesHave } from "../../api/network-text.ts";
 import { isForbidden } from "../../kube/client/api-error.ts";
@@ -157,7 +158,7 @@ async function toldSentence(bridge: string, { ask, namespace }: CommandInput): P
     if (told !== undefined)
       return describeNodes(
         bridge,
-        told.on.map(({ node }) => node),
+        told.on.map(({ node, notNow }) => (notNow === undefined ? node : `${node} (${notNow})`)),
         told.nodes,
         told.totalNodes,
       );
@@ -167,9 +168,9 @@ async function toldSentence(bridge: string, { ask, namespace }: CommandInput): P
   return `which nodes have ${bridge} is not visible to you: needs list on nodes`;
 }
 
-function sentenceOf(bridge: string, { total, publishing }: NodesWithBridges): string {
-  const names = publishing(bridge).sort();
-  return describeNodes(bridge, names, names.length, total);
+function sentenceOf(bridge: string, nodes: NodesWithBridges): string {
+  const { having, total } = nodes.nodesWith(bridge);
+  return describeNodes(bridge, having.map(nodeText), having.length, total);
 }
 
 /** `names`: of some of the nodes that have it, or of all. */

@@ -1,12 +1,12 @@
 import { bridgesOfCapacity } from "../../api/bridge-resource.ts";
 import { NETWORK_ATTACHMENT_DEFINITIONS } from "../../api/kinds.ts";
+import { awayStates, nodeText } from "../../api/landing.ts";
 import { BRIDGE_RESOURCE_PREFIX, NAD_RESOURCE_NAME_ANNOTATION } from "../../api/names.ts";
 import { apiVersionOf, type KubeObject } from "../../kube/client/resource.ts";
 import { bridgeOfConfig } from "../../nad-lint/segment.ts";
 import { networkIn } from "../networks.ts";
 import { bounded, type CheckLine, listed, note, ok, unchecked } from "./check-line.ts";
 import { knownValue } from "./cluster-reader.ts";
-import { stateText } from "./node-check.ts";
 import type { PreflightFacts } from "./preflight-facts.ts";
 import { keyOf } from "./workloads.ts";
 
@@ -32,7 +32,7 @@ export function checkBridges({ networks, nodes, reports }: PreflightFacts): read
     );
     const having = reporting.flatMap(({ metadata: { name = "" } }) => {
       const node = known.get(name);
-      return node === undefined ? [] : [`${name}${stateText(node)}`];
+      return node === undefined ? [] : [nodeText({ node: name, states: awayStates(node) })];
     });
     const but =
       having.length === 0 ? "" : `, though ${listed(having)} ${having.length === 1 ? "reports" : "report"} it`;

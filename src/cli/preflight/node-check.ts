@@ -1,3 +1,4 @@
+import { awayStates, nodeText } from "../../api/landing.ts";
 import { K3S_CURRENT, K3S_CURRENT_TEXT } from "../../api/linux-bridge-config.ts";
 import type { Node } from "../../kube/client/built-in-kinds.ts";
 import { DEFAULT_WORKLOAD_SELECTOR, leftOutBecause, nodeLayouts } from "../../operator/watch/node-layout.ts";
@@ -54,22 +55,14 @@ function withoutImage(all: readonly Node[], used: readonly string[]): readonly C
 function leftOut(all: readonly Node[], selector: Readonly<Record<string, string>>): readonly CheckLine[] {
   const reasons = all.flatMap((node) => {
     const reason = leftOutBecause(node, selector);
-    return reason === undefined ? [] : [{ name: nameOf(node), text: `${reason}${stateText(node)}` }];
+    return reason === undefined
+      ? []
+      : [{ name: nameOf(node), text: nodeText({ node: reason, states: awayStates(node) }) }];
   });
   return [...Map.groupBy(reasons, ({ text }) => text)].map(([text, nodes]) => {
     const names = nodes.map(({ name }) => name);
     return note("nodes", `${listed(names)} ${names.length === 1 ? "is" : "are"} left out: ${text}.`);
   });
-}
-
-/** ` (NotReady, cordoned)`; empty for a node that takes pods. */
-export function stateText({ spec, status }: Node): string {
-  const ready = status?.conditions?.find(({ type }) => type === "Ready");
-  const states = [
-    ...(ready === undefined || ready.status === "True" ? [] : ["NotReady"]),
-    ...(spec?.unschedulable === true ? ["cordoned"] : []),
-  ];
-  return states.length === 0 ? "" : ` (${states.join(", ")})`;
 }
 
 const nameOf = ({ metadata }: Node): string => metadata.name ?? "";

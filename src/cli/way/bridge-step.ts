@@ -1,3 +1,4 @@
+import { type NodeWithBridge, nodeText, notNow, notNowBecause } from "../../api/landing.ts";
 import { nodesHave } from "../../api/network-text.ts";
 import type { Step } from "../../api/way.ts";
 import type { NetworkView } from "../../mac-pool/inspection/rest/views.ts";
@@ -14,26 +15,43 @@ import { toldBridge } from "./told-steps.ts";
 export function bridge(facts: WayFacts, network: NetworkOnBridge, hasNode: boolean, told?: NetworkView): Step {
   const { bridge: name, makesBridge, nad } = network;
   if (makesBridge) return ok("bridge", `the plugin makes ${name} on each node, because the network has a gateway`);
-  const nodes = publishedBridges(facts);
-  if ("unknown" in nodes) return told ? toldBridge(told, hasNode) : unknown("bridge", `nodes are ${nodes.unknown}`);
+  if ("unknown" in facts.nodes && told !== undefined) return toldBridge(told, hasNode);
+  const nodes = nodesWithBridges(facts);
+  if ("unknown" in nodes) return unknown("bridge", `nodes are ${nodes.unknown}`);
+  const on = reportedOn(facts, network);
   const all = nodes.value ?? [];
-  const names = all.filter(({ bridges }) => bridges.includes(name)).map((node) => node.name);
-  const count = nodesHave(names.length, all.length, name);
-  if (names.length === 0) {
+  const having = all
+    .filter((node) => node.bridges.includes(name) || on.some((one) => one.node === node.name))
+    .map((node) => ({
+      node: node.name,
+      states: node.states,
+      publishes: node.bridges.includes(name) || !network.asksForBridge,
+    }))
+    .sort((a, b) => (a.node < b.node ? -1 : 1));
+  const count = nodesHave(having.length, all.length, name);
+  if (having.length === 0) {
     return wrong("bridge", count, `Make ${name} on a node, or correct "bridge" in ${nad.namespace}/${nad.name}.`);
   }
-  const text = `${count}: ${named(names.sort())}`;
-  return hasNode ? ok("bridge", text) : startable(facts, network, names, text);
+  const text = `${count}: ${named(having.map(nodeText))}`;
+  if (hasNode) return ok("bridge", text);
+  const now = notNow(name, having);
+  if (now !== undefined) return wrong("bridge", `${text}. No VM can land now: ${now.because}`, now.remedy);
+  return startable(on, network, having, text);
 }
 
-function startable(facts: WayFacts, network: NetworkOnBridge, names: readonly string[], text: string): Step {
-  const { config, nad } = network;
-  const on = reportedOn(facts, network).filter(({ node }) => names.includes(node));
+function startable(
+  reported: readonly BridgeOnNode[],
+  { config, nad, bridge: name }: NetworkOnBridge,
+  having: readonly NodeWithBridge[],
+  text: string,
+): Step {
+  const taking = having.filter((one) => notNowBecause(name, one) === undefined).map(({ node }) => node);
+  const on = reported.filter(({ node }) => taking.includes(node));
   const failing = on.filter((one) => verdictOnNode(config, one) === "Fails");
   const doubtful = failing.length > 0 ? failing : on.filter((one) => verdictOnNode(config, one) === "Warning");
   const [said] = checkNodes(config, doubtful, "").filter(({ severity }) => severity !== "note");
   if (said === undefined) return ok("bridge", text);
-  if (failing.length < names.length) return ok("bridge", `${text}. Warning: ${said.message}`);
+  if (failing.length < taking.length) return ok("bridge", `${text}. Warning: ${said.message}`);
   const remedy = `kubectl macpool network ${nad.name} -n ${nad.namespace} shows each node.`;
   return wrong("bridge", `${text}. It starts on none: ${said.message}`, remedy);
 }
@@ -46,11 +64,11 @@ function reportedOn({ reports }: WayFacts, network: NetworkOnBridge): readonly B
   );
 }
 
-/** The capacity of nodes says which bridges they publish, and so do their reports, for who may not list nodes. */
-function publishedBridges({ nodes, reports }: WayFacts): WayFacts["nodes"] {
+/** By the capacity of nodes, and for who may not list nodes by their reports. */
+function nodesWithBridges({ nodes, reports }: WayFacts): WayFacts["nodes"] {
   if ("value" in nodes || "unknown" in reports) return nodes;
   const value = (reports.value ?? []).flatMap(({ metadata: { name = "" }, bridges }) =>
-    bridges === undefined ? [] : [{ name, bridges: bridges.map((one) => one.name) }],
+    bridges === undefined ? [] : [{ name, states: [], bridges: bridges.map((one) => one.name) }],
   );
   // A node that does not report its bridges may have it.
   return value.length > 0 && value.length === reports.value?.length ? { value } : nodes;

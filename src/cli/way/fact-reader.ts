@@ -1,4 +1,3 @@
-import { bridgesOfCapacity } from "../../api/bridge-resource.ts";
 import type { NadRef } from "../../api/claim-network.ts";
 import {
   NETWORK_ATTACHMENT_DEFINITIONS,
@@ -6,6 +5,7 @@ import {
   VIRTUAL_MACHINE_INSTANCES,
   VIRTUAL_MACHINES,
 } from "../../api/kinds.ts";
+import { landingOf } from "../../api/landing.ts";
 import { isNamespaceName, isObjectName } from "../../api/legal-names.ts";
 import { LAUNCHER_SELECTOR } from "../../api/names.ts";
 import type { NodeMACs } from "../../api/node-macs.ts";
@@ -16,7 +16,7 @@ import { defineResource, type KubeObject, RESOURCES, type Resource } from "../..
 import { launchersOf } from "../backends/launcher.ts";
 import type { OwnerRef } from "../backends/pool-backend.ts";
 import { type Network, networkIn } from "../networks.ts";
-import type { Machine, NodeWithBridges, Read, WayFacts } from "./facts.ts";
+import type { Machine, NodeInCluster, Read, WayFacts } from "./facts.ts";
 import { quoted } from "./step.ts";
 
 const MACHINES: Resource<Machine> = VIRTUAL_MACHINES;
@@ -76,9 +76,9 @@ export class FactReader {
     return "unknown" in read ? read : { value: read.value?.flatMap((nad) => networkOf(nad, "") ?? []) };
   }
 
-  async nodes(): Promise<Read<readonly NodeWithBridges[]>> {
+  async nodes(): Promise<Read<readonly NodeInCluster[]>> {
     const read = await this.#list(RESOURCES.nodes);
-    return "unknown" in read ? read : { value: read.value?.map(withBridges) };
+    return "unknown" in read ? read : { value: read.value?.map(withLanding) };
   }
 
   reports(): Promise<Read<readonly NodeMACs[]>> {
@@ -147,8 +147,8 @@ function networkOf(nad: KubeObject, namespace: string): Network | undefined {
   return networkIn({ object: { ...nad, apiVersion: `${group}/${version}`, kind } }, namespace);
 }
 
-function withBridges({ metadata, status }: Node): NodeWithBridges {
-  return { name: metadata.name ?? "", bridges: bridgesOfCapacity(status?.capacity) };
+function withLanding(node: Node): NodeInCluster {
+  return { name: node.metadata.name ?? "", ...landingOf(node) };
 }
 
 function timeOf({ lastTimestamp, series, eventTime, metadata }: PodEvent): string {

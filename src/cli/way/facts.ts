@@ -1,4 +1,5 @@
 import type { NadRef } from "../../api/claim-network.ts";
+import type { NodeLanding } from "../../api/landing.ts";
 import type { NodeMACs } from "../../api/node-macs.ts";
 import type { Pod } from "../../kube/client/built-in-kinds.ts";
 import type { KubeObject } from "../../kube/client/resource.ts";
@@ -39,10 +40,8 @@ interface GuestInterface {
   readonly state?: string;
 }
 
-export interface NodeWithBridges {
+export interface NodeInCluster extends NodeLanding {
   readonly name: string;
-  /** Those that it publishes as resources. */
-  readonly bridges: readonly string[];
 }
 
 /** What all interfaces of an object have in common. */
@@ -58,7 +57,7 @@ export interface WayFacts {
   readonly pod: Read<Pod>;
   /** Why the runtime could not make the pod's sandbox, the newest first. */
   readonly sandboxErrors: Read<readonly string[]>;
-  readonly nodes: Read<readonly NodeWithBridges[]>;
+  readonly nodes: Read<readonly NodeInCluster[]>;
   /** All of the cluster. */
   readonly networks: Read<readonly Network[]>;
   readonly reports: Read<readonly NodeMACs[]>;

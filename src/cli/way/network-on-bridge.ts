@@ -1,4 +1,6 @@
+import { bridgeResource } from "../../api/bridge-resource.ts";
 import type { NadRef } from "../../api/claim-network.ts";
+import { NAD_RESOURCE_NAME_ANNOTATION } from "../../api/names.ts";
 import { bridgeOfConfig, describeVlans } from "../../nad-lint/segment.ts";
 import type { WayInterface } from "./facts.ts";
 
@@ -16,11 +18,13 @@ export interface NetworkOnBridge {
   readonly mtu: number | "inherit" | undefined;
   /** The network has a gateway, and so the plugin makes the bridge where it is missing. */
   readonly makesBridge: boolean;
+  /** The scheduler looks for nodes that publish the bridge. */
+  readonly asksForBridge: boolean;
 }
 
 /** Undefined where the network is not known, or not one of our bridge plugin. */
 export function onBridge({ nad, network }: Pick<WayInterface, "nad" | "network">): NetworkOnBridge | undefined {
-  const { config, name = "" } = ("value" in network ? network.value : undefined) ?? {};
+  const { config, name = "", annotations = {} } = ("value" in network ? network.value : undefined) ?? {};
   const read = config === undefined ? undefined : bridgeOfConfig(config, name);
   if (nad === undefined || read === undefined) return undefined;
   const { access = 0, trunk = [] } = read.vlans ?? {};
@@ -33,5 +37,6 @@ export function onBridge({ nad, network }: Pick<WayInterface, "nad" | "network">
     vlansText: describeVlans(vlans),
     mtu: read.mtu,
     makesBridge: read.addressing?.gateway ?? false,
+    asksForBridge: annotations[NAD_RESOURCE_NAME_ANNOTATION] === bridgeResource(read.bridge),
   };
 }

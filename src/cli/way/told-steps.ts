@@ -27,6 +27,11 @@ export function toldBridge(view: NetworkView, hasNode: boolean): Step {
   const names = having.length > 0 && having.length === nodes.withBridge ? `: ${named(having)}` : "";
   const text = `${nodesHave(nodes.withBridge, nodes.total, bridge)}${names}`;
   if (nodes.works + nodes.warning + nodes.unknown > 0 || hasNode) return ok("bridge", text);
+  const away = cells.find(({ verdict }) => verdict === "NotNow");
+  if (away !== undefined) {
+    const remedy = `Ask an administrator to let VMs on ${away.node} again, or to make ${bridge} on another node.`;
+    return wrong("bridge", `${text}. No VM can land now: ${away.node} ${away.reason}`, remedy);
+  }
   return wrong("bridge", `${text}. It starts on none`, showNetwork(view));
 }
 

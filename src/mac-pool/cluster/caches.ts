@@ -26,6 +26,7 @@ import type { PoolIndex } from "../pools/pool-index.ts";
 import { Departures } from "./departures.ts";
 import { IndexFeed } from "./index-feed.ts";
 import { BY_INSTANCE, BY_MAC, BY_RUNNING, BY_UPDATED, isAttached, makeInformers } from "./informers.ts";
+import { KnownNodes } from "./known-nodes.ts";
 import { NetworkDomains } from "./network-domains.ts";
 import { PendingAdmissions } from "./pending-admissions.ts";
 import { instanceWith, podWith, type RunningAt } from "./running-now.ts";
@@ -56,6 +57,7 @@ export class Caches {
   readonly namespaces: Informer<KubeObject>;
   readonly nodeMacs: Informer<NodeMACs>;
   readonly networks: NetworkDomains;
+  readonly nodes: KnownNodes;
   readonly admissions: PendingAdmissions;
   readonly unstarted: UnstartedMachines;
   readonly departures: Departures;
@@ -86,6 +88,7 @@ export class Caches {
     this.unstarted = new UnstartedMachines(this.machines);
     this.departures = new Departures(informers, clock);
     this.networks = new NetworkDomains({ ...parts, scopeIn: (namespace) => this.#scopeIn(namespace) });
+    this.nodes = new KnownNodes(parts);
     const needNetworks = ({ spec }: MACPool): void => {
       if (spec?.conflictScope === "Network") this.networks.need();
     };
@@ -94,12 +97,12 @@ export class Caches {
 
   /** Runs until the signal aborts. */
   async run(signal: AbortSignal): Promise<void> {
-    await Promise.all([...this.#all().map((informer) => informer.run(signal)), this.networks.run(signal)]);
+    await Promise.all([...this.#all(), this.networks, this.nodes].map((watched) => watched.run(signal)));
   }
 
   /** Ends the waits for the API server's next answer. `relist`: and lists every kind anew. */
   retryNow(relist: boolean): void {
-    for (const informer of [...this.#all(), this.networks]) informer.retryNow(relist);
+    for (const informer of [...this.#all(), this.networks, this.nodes]) informer.retryNow(relist);
   }
 
   async whenSynced(signal: AbortSignal): Promise<void> {

@@ -13,6 +13,7 @@ import type { Log } from "../../kube/log.ts";
 import { shortText } from "../../kube/short-text.ts";
 import { domainOfConfig, joined } from "../claims/layer2-domain.ts";
 import { KINDS } from "../objects/kinds.ts";
+import { Demand } from "./demand.ts";
 
 /** What of an owner tells which layer-2 domains it may be in. */
 interface Placed {
@@ -78,7 +79,7 @@ export class NetworkDomains implements Networks {
   readonly #client: KubeClient;
   readonly #log: Log;
   readonly #nads: Informer<KnownNad>;
-  readonly #needed = Promise.withResolvers<void>();
+  readonly #demand = new Demand();
   readonly #reads = new Semaphore(MAX_READS);
 
   constructor({ scopeIn, ...options }: NetworkDomainsOptions) {
@@ -90,16 +91,12 @@ export class NetworkDomains implements Networks {
 
   /** A pool says Network, or somebody asks about networks. */
   need(): void {
-    this.#needed.resolve();
+    this.#demand.need();
   }
 
   /** Watches, once that is needed, until the signal aborts. */
   async run(signal: AbortSignal): Promise<void> {
-    const stop = (): void => this.#needed.resolve();
-    signal.addEventListener("abort", stop, { once: true });
-    if (!signal.aborted) await this.#needed.promise;
-    signal.removeEventListener("abort", stop);
-    if (!signal.aborted) await this.#nads.run(signal);
+    await this.#demand.run((running) => this.#nads.run(running), signal);
   }
 
   retryNow(relist: boolean): void {

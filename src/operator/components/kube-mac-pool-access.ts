@@ -55,6 +55,7 @@ export function macPoolAccess(namespace: string, labels: Labels): KubeObject[] {
           rule("kubevirt.io", ["virtualmachines", "virtualmachineinstances"], READ),
           rule("kubevirt.io", ["virtualmachines"], ["patch"]),
           rule("", ["pods", "namespaces"], READ),
+          rule("", ["nodes"], FOLLOW),
           rule(NAD_GROUP, ["network-attachment-definitions"], READ),
           rule("", ["configmaps"], FOLLOW, [API_SERVER_CLIENTS]),
           FOLLOW_CONFIG,

@@ -1,5 +1,5 @@
 import { Fragment } from "preact";
-import { onNodes, otherProblems } from "../../api/network-text.ts";
+import { onNodes, otherProblems, withReason } from "../../api/network-text.ts";
 import type { BridgeView, NetworkView } from "../../mac-pool/inspection/rest/views.ts";
 import { ScrollRegion } from "../parts/scroll-region.tsx";
 import { count, counted } from "../text.ts";
@@ -197,7 +197,10 @@ function NodeCell({ cell }: { readonly cell: NetworkView["cells"][number] | unde
   const shown = VERDICTS.find(({ verdict }) => verdict === cell?.verdict);
   if (cell === undefined || shown === undefined) return <td class="node" />;
   return (
-    <td class={`node verdict ${shown.counted}`} title={`${counted(cell.running, "running VM")}; ${shown.meaning}`}>
+    <td
+      class={`node verdict ${shown.counted}`}
+      title={`${counted(cell.running, "running VM")}; ${withReason(shown.meaning, cell.reason)}`}
+    >
       {cell.verdict === "NoBridge" && cell.running === 0 ? "" : count(cell.running)}
       <span class="unseen"> {shown.word}</span>
     </td>

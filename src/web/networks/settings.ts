@@ -14,6 +14,7 @@ export const VERDICTS: readonly {
   { verdict: "Works", counted: "works", ...VERDICT_TEXTS.Works },
   { verdict: "Warning", counted: "warning", ...VERDICT_TEXTS.Warning },
   { verdict: "Fails", counted: "fails", ...VERDICT_TEXTS.Fails },
+  { verdict: "NotNow", counted: "notNow", ...VERDICT_TEXTS.NotNow },
   { verdict: "NoBridge", counted: "noBridge", ...VERDICT_TEXTS.NoBridge },
   { verdict: "Unknown", counted: "unknown", ...VERDICT_TEXTS.Unknown },
 ];

@@ -1,4 +1,4 @@
-import { nodesOf, USE_STATES } from "../../api/network-text.ts";
+import { nodesOf, USE_STATES, withReason } from "../../api/network-text.ts";
 import type { NetworkView as Network, NetworkUserView } from "../../mac-pool/inspection/rest/views.ts";
 import { route } from "../navigation.ts";
 import { NodesSummary } from "../networks/nodes-summary.tsx";
@@ -135,7 +135,7 @@ function UserTable({ users }: { readonly users: readonly NetworkUserView[] }) {
 
 /** Where not all is well, then where VMs run, then the others. */
 function rankOf({ verdict, running }: Network["cells"][number]): number {
-  if (verdict === "Fails" || verdict === "Warning") return 0;
+  if (verdict === "Fails" || verdict === "Warning" || verdict === "NotNow") return 0;
   return running > 0 ? 1 : 2;
 }
 
@@ -157,7 +157,7 @@ function Nodes({ network }: { readonly network: Network }) {
               </tr>
             </thead>
             <tbody>
-              {first.map(({ node, running, verdict }) => {
+              {first.map(({ node, running, verdict, reason }) => {
                 const shown = VERDICTS.find((one) => one.verdict === verdict);
                 return (
                   <tr key={node}>
@@ -165,7 +165,7 @@ function Nodes({ network }: { readonly network: Network }) {
                       {node}
                     </th>
                     <td class="right">{count(running)}</td>
-                    <td class={`verdict ${shown?.counted}`}>{shown?.meaning}</td>
+                    <td class={`verdict ${shown?.counted}`}>{withReason(shown?.meaning ?? "", reason)}</td>
                   </tr>
                 );
               })}

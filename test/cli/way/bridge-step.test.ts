@@ -19,8 +19,32 @@ function bridgeStep(a: object, b: object, facts = STOPPED): Step | undefined {
   return wayOf({ ...facts, reports }, NIC).find(({ step }) => step === "bridge");
 }
 
+const flat = { vlanFiltering: false };
+
 describe("the step bridge of a stopped VM", () => {
-  const flat = { vlanFiltering: false };
+  it("says that no VM can land on the nodes with the bridge, by the nodes and by what they report", () => {
+    const nodes = (a: readonly string[], b: readonly string[], bridges: readonly string[] = ["br1"]) => ({
+      value: [
+        { name: "node-a", states: a, bridges },
+        { name: "node-b", states: b, bridges },
+        { name: "node-c", states: [], bridges: [] },
+      ],
+    });
+    expect(bridgeStep({}, {}, { ...STOPPED, nodes: nodes(["NotReady", "cordoned"], ["cordoned"]) })).toEqual({
+      step: "bridge",
+      state: "wrong",
+      text:
+        "2 of 3 nodes have br1: node-a (NotReady, cordoned), node-b (cordoned). No VM can land now: " +
+        "node-a is NotReady and cordoned, and the other takes no VM either",
+      remedy: "Bring node-a back (kubectl describe node node-a says why it is NotReady), or make br1 on another node.",
+    });
+    expect(bridgeStep({}, {}, { ...STOPPED, nodes: nodes([], [], []) })?.text).toBe(
+      `${COUNT}. No VM can land now: node-a does not publish br1, and the other takes no VM either`,
+    );
+    const half = { ...STOPPED, nodes: nodes([], ["cordoned"]) };
+    expect(bridgeStep({}, flat, half)).toEqual({ step: "bridge", state: "ok", text: `${COUNT} (cordoned)` });
+    expect(bridgeStep(flat, {}, half)?.text).toContain("It starts on none");
+  });
 
   it("says that it starts on no node, where the view of its network says so", () => {
     expect(bridgeStep(flat, flat)).toEqual({

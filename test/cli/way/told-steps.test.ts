@@ -3,7 +3,7 @@ import { wayOf } from "../../../src/cli/way/way.ts";
 import type { BridgeView, NetworkView } from "../../../src/mac-pool/inspection/rest/views.ts";
 import { HIDDEN, MAC, NIC, WORKING } from "./working-way.ts";
 
-const NODES = { total: 3, withBridge: 1, works: 1, warning: 0, fails: 0, noBridge: 2, unknown: 0 };
+const NODES = { total: 3, withBridge: 1, works: 1, warning: 0, fails: 0, notNow: 0, noBridge: 2, unknown: 0 };
 const TOLD: NetworkView = {
   ...{ namespace: "lab", name: "blue", type: "cnv-bridge", bridge: "br1", vlan: 100, spoofCheck: false },
   ...{ running: 1, pending: 0, starting: 0, pods: 0, usedBy: ["lab"], waiting: [], findings: [], moreFindings: 0 },
@@ -28,6 +28,19 @@ function walk(told: Partial<NetworkView> = {}, sees: Partial<typeof WORKING> = {
 }
 
 describe("the way of a network that only the service tells of", () => {
+  it("says why no VM can land on the nodes with the bridge", () => {
+    const lost = { node: "node-c", running: 0, verdict: "NotNow", reason: "is NotReady and cordoned" } as const;
+    const stopped = { instance: { value: undefined }, pod: { value: undefined } };
+    const told = { nodes: { ...NODES, works: 0, notNow: 1 }, cells: [lost] };
+    expect(walk(told, stopped).find(({ state }) => state === "wrong")).toEqual({
+      step: "bridge",
+      state: "wrong",
+      text: "1 of 3 nodes has br1: node-c. No VM can land now: node-c is NotReady and cordoned",
+      remedy: "Ask an administrator to let VMs on node-c again, or to make br1 on another node.",
+    });
+    expect(walk(told).find(({ step }) => step === "bridge")?.state).toBe("ok");
+  });
+
   it("is whole, and says which right shows the rest", () => {
     expect(walk().map((one) => [one.state, one.step, one.text])).toEqual([
       ["ok", "accepted", `${MAC}, automatic, Bound`],

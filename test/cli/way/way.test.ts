@@ -46,7 +46,12 @@ describe("the way from a request to a frame", () => {
       "network",
       "NetworkAttachmentDefinition lab/blue does not exist: pods do not start",
     ],
-    ["a bridge of no node", { nodes: { value: [{ name: "a", bridges: [] }] } }, "bridge", "no node has br1"],
+    [
+      "a bridge of no node",
+      { nodes: { value: [{ name: "a", bridges: [], states: [] }] } },
+      "bridge",
+      "no node has br1",
+    ],
     [
       "a node with the address",
       {

@@ -69,9 +69,9 @@ export const WORKING: WayFacts = {
   sandboxErrors: { value: [] },
   nodes: {
     value: [
-      { name: "node-b", bridges: ["br1"] },
-      { name: "node-a", bridges: ["br1", "br2"] },
-      { name: "node-c", bridges: [] },
+      { name: "node-b", bridges: ["br1"], states: [] },
+      { name: "node-a", bridges: ["br1", "br2"], states: [] },
+      { name: "node-c", bridges: [], states: [] },
     ],
   },
   networks: { value: [] },

@@ -32,6 +32,8 @@ export interface InspectionFixtureOptions {
   readonly pods?: readonly KubeObject[];
   /** What nodes report of their own interfaces. */
   readonly nodeMacs?: readonly KubeObject[];
+  /** Without them, all nodes take VMs and publish what they report. */
+  readonly nodes?: readonly KubeObject[];
   /** NetworkAttachmentDefinitions. */
   readonly nads?: readonly KubeObject[];
   readonly clock?: Clock;
@@ -59,6 +61,7 @@ export class InspectionFixture implements AsyncDisposable {
       virtualmachineinstances: options.instances ?? [],
       pods: options.pods ?? [],
       nodemacs: options.nodeMacs ?? [],
+      nodes: options.nodes ?? [],
       "network-attachment-definitions": options.nads ?? [],
     });
     const client = this.objects.asKubeClient();

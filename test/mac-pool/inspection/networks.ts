@@ -41,6 +41,14 @@ export function reportOf(node: string, bridges: readonly NodeBridge[]): KubeObje
   return { metadata: { name: node, uid: `report-${node}`, ownerReferences }, addresses: [], bridges } as KubeObject;
 }
 
+/** A node that publishes bridges. */
+export function nodeOf(name: string, bridges: readonly string[], state: "Ready" | "NotReady" | "cordoned" = "Ready") {
+  const capacity = Object.fromEntries(bridges.map((bridge) => [`bridge.network.kubevirt.io/${bridge}`, "1k"]));
+  const conditions = [{ type: "Ready", status: state === "NotReady" ? "Unknown" : "True" }];
+  const metadata = { name, uid: `node-${name}` };
+  return { metadata, spec: { unschedulable: state === "cordoned" }, status: { capacity, conditions } } as KubeObject;
+}
+
 /** An instance on networks, written as a VM does; without a node it waits for one. */
 export function guestOf(
   namespace: string,

@@ -1,3 +1,4 @@
+import { notNow, notNowBecause } from "../../../api/landing.ts";
 import { onSuchNodes } from "../../../api/network-text.ts";
 import type { BridgeOnNodeView, BridgeView } from "../rest/network-views.ts";
 import { MAX_COLUMNS, MAX_EXCEPTIONS, sum } from "./network-view.ts";
@@ -26,7 +27,15 @@ export function bridgeView(facts: BridgeFacts): BridgeView {
   const nodes = (on?.on ?? []).map((bridge): BridgeOnNodeView => {
     const { node, mtu, vlanFiltering } = bridge;
     const uplink = uplinkOf(bridge);
-    return { node, mtu, vlanFiltering, ...(uplink === undefined ? {} : { uplink }), running: running.get(node) ?? 0 };
+    const because = notNowBecause(name, bridge);
+    return {
+      node,
+      mtu,
+      vlanFiltering,
+      ...(uplink === undefined ? {} : { uplink }),
+      ...(because === undefined ? {} : { notNow: because }),
+      running: running.get(node) ?? 0,
+    };
   });
   const mtus = [...new Set(nodes.map(({ mtu }) => mtu))].sort((a, b) => a - b);
   const filtering = oneOrMixed(new Set(nodes.map(({ vlanFiltering }) => (vlanFiltering ? "on" : "off"))));
@@ -47,17 +56,19 @@ export function bridgeView(facts: BridgeFacts): BridgeView {
 }
 
 function problemsOf(
-  { needsFiltering, on }: BridgeFacts,
+  { name, needsFiltering, on }: BridgeFacts,
   nodes: readonly BridgeOnNodeView[],
   mtus: readonly number[],
 ): string[] {
   if (nodes.length === 0) return ["on no node"];
+  const away = notNow(name, on?.on ?? []);
   const unable = new Set(on?.on.flatMap(({ node, canFilterVlans }) => (canFilterVlans === false ? [node] : [])));
   const impossible = needsFiltering ? nodes.filter(({ node }) => unable.has(node)) : [];
   const unfiltered = needsFiltering ? nodes.filter((one) => !one.vlanFiltering && !unable.has(one.node)) : [];
   const down = nodes.filter(({ uplink }) => uplink === "down");
   const mtu = mtusDiffer(mtus);
   return [
+    ...(away === undefined ? [] : [`no VM can land now: ${away.because}`]),
     ...(impossible.length === 0 ? [] : [`kernel can't filter VLANs ${where(impossible, nodes.length)}`]),
     ...(unfiltered.length === 0 ? [] : [`does not filter VLANs ${where(unfiltered, nodes.length)}`]),
     ...(down.length === 0 ? [] : [`uplink is down ${where(down, nodes.length)}`]),
@@ -93,7 +104,8 @@ function oneOrMixed<T>(values: ReadonlySet<T>): T | "mixed" | undefined {
 
 /** Nodes where the bridge is not set as on most. */
 function exceptionsOf(nodes: readonly BridgeOnNodeView[]): BridgeOnNodeView[] {
-  const settingsOf = ({ mtu, vlanFiltering, uplink }: BridgeOnNodeView): string => `${mtu} ${vlanFiltering} ${uplink}`;
+  const settingsOf = ({ mtu, vlanFiltering, uplink, notNow }: BridgeOnNodeView): string =>
+    `${mtu} ${vlanFiltering} ${uplink} ${notNow}`;
   const counts = new Map<string, number>();
   for (const node of nodes) counts.set(settingsOf(node), (counts.get(settingsOf(node)) ?? 0) + 1);
   const [usual] = [...counts].sort(([, a], [, b]) => b - a)[0] ?? [];

@@ -75,7 +75,8 @@ export class Catalog {
     const changed = (): void => {
       this.#revision += 1;
     };
-    for (const informer of [caches.pools, caches.machines, caches.namespaces, caches.nodeMacs, caches.networks]) {
+    const { pools, machines, namespaces, nodeMacs, networks, nodes } = caches;
+    for (const informer of [pools, machines, namespaces, nodeMacs, networks, nodes]) {
       (informer as Pick<Informer<KubeObject>, "on">).on({ add: changed, update: changed, delete: changed });
     }
   }

@@ -1,11 +1,12 @@
 import { bridgeResource } from "../../../api/bridge-resource.ts";
+import { notNowBecause } from "../../../api/landing.ts";
 import { NAD_RESOURCE_NAME_ANNOTATION } from "../../../api/names.ts";
 import type { Finding, FindingCode } from "../../../nad-lint/finding.ts";
 import { lintNetwork } from "../../../nad-lint/lint.ts";
 import { verdictOnNode } from "../../../nad-lint/node-checks.ts";
 import type { bridgeOfConfig } from "../../../nad-lint/segment.ts";
 import type { Verdict } from "../rest/network-views.ts";
-import type { BridgeOnNodes } from "./node-bridges.ts";
+import type { BridgeOnNodes, NodeGroup } from "./node-bridges.ts";
 
 /** What a network tells the plugin. */
 export type BridgeConfig = NonNullable<ReturnType<typeof bridgeOfConfig>>;
@@ -57,7 +58,7 @@ export function judgeNetwork(
   // A refused plugin, or another one of a list, names a bridge of which nothing was read.
   const isRead = (name: string): boolean => name === bridge?.bridge;
   const facts = {
-    nodesWith: (name: string) => (total > 0 && isRead(name) ? { count: on?.on.length ?? 0, total } : undefined),
+    nodesWith: (name: string) => (total > 0 && isRead(name) ? { having: on?.on ?? [], total } : undefined),
     bridgesOn: (name: string) => (isRead(name) ? (on?.on ?? []) : undefined),
     sameSegment: () => other,
   };
@@ -75,10 +76,18 @@ export function judgeNetwork(
     findings,
     byGroup: groups.map((group) => {
       const verdict = verdictOnNode(bridge, { node: group.nodes[0] ?? "", ...group.bridge });
+      if (verdict !== "Fails" && notNowOf(network, group) !== undefined) return "NotNow";
       return isMistaken && verdict === "Works" ? "Warning" : verdict;
     }),
     elsewhere: verdictWithoutBridge(bridge, resource),
   };
+}
+
+/** Why no VM of the network lands on these nodes now. The scheduler looks for the resource of a network that names one. */
+export function notNowOf({ bridge, resource }: ReadNetwork, group: Pick<NodeGroup, "states" | "publishes">) {
+  const name = bridge?.bridge ?? "";
+  const publishes = group.publishes || resource !== bridgeResource(name);
+  return notNowBecause(name, { ...group, publishes });
 }
 
 /** With a gateway the plugin makes the bridge. By the resource, the scheduler sends no pod there. */

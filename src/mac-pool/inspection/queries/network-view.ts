@@ -10,7 +10,7 @@ import type {
 } from "../rest/network-views.ts";
 import type { CatalogNetwork } from "./network-catalog.ts";
 import { type IsPlaced, usersView } from "./network-users.ts";
-import type { JudgedNetwork } from "./network-verdict.ts";
+import { type JudgedNetwork, notNowOf } from "./network-verdict.ts";
 import type { BridgeOnNodes } from "./node-bridges.ts";
 import type { Scope } from "./scope.ts";
 import { uplinkFindings } from "./uplinks.ts";
@@ -45,6 +45,8 @@ export interface NetworkFacts {
   readonly on: BridgeOnNodes | undefined;
   /** Nodes that report, ascending. */
   readonly nodes: readonly string[];
+  /** Why a node takes no VM now. */
+  readonly statesOf: (node: string) => readonly string[];
   /** Those of them that the reader is told of: each has a cell. */
   readonly told: readonly string[];
   readonly users: NetworkUsers;
@@ -53,7 +55,7 @@ export interface NetworkFacts {
 
 /** `whole`: with all nodes and findings. */
 export function networkView(facts: NetworkFacts, scope: Scope, whole: boolean): NetworkView {
-  const { network, judged, on, nodes } = facts;
+  const { network, judged, on } = facts;
   const { namespace, name, type, bridge, segment, resource, config } = network;
   const running = runningByNode(facts.users, scope);
   const all = notLookedAt(config) ?? [
@@ -69,7 +71,7 @@ export function networkView(facts: NetworkFacts, scope: Scope, whole: boolean): 
     ...(bridge?.mtu === undefined ? {} : { mtu: bridge.mtu }),
     spoofCheck: bridge?.spoofCheck ?? false,
     ...(resource === undefined ? {} : { resource }),
-    nodes: nodesView(judged, on, nodes.length),
+    nodes: countsOf(facts),
     ...usersView(facts.users, facts.isPlaced, scope),
     running: sum(running.values()),
     cells: cellsOf(facts, running, whole),
@@ -110,63 +112,71 @@ export function sum(counts: Iterable<number>): number {
   return all;
 }
 
-const COUNTED: Readonly<Record<Verdict, "works" | "warning" | "fails" | "noBridge" | "unknown">> = {
+const COUNTED: Readonly<Record<Verdict, Exclude<keyof NetworkNodesView, "total" | "withBridge">>> = {
   Works: "works",
   Warning: "warning",
   Fails: "fails",
+  NotNow: "notNow",
   NoBridge: "noBridge",
   Unknown: "unknown",
 };
 
-function nodesView(
-  { byGroup, elsewhere }: JudgedNetwork,
-  on: BridgeOnNodes | undefined,
-  total: number,
-): NetworkNodesView {
+function countsOf(facts: NetworkFacts): NetworkNodesView {
+  const { judged, on, nodes } = facts;
   const withBridge = on?.on.length ?? 0;
-  const view = { total, withBridge, works: 0, warning: 0, fails: 0, noBridge: 0, unknown: 0 };
-  for (const [index, { nodes }] of (on?.groups ?? []).entries()) {
-    view[COUNTED[byGroup[index] ?? "Unknown"]] += nodes.length;
+  const counts = { works: 0, warning: 0, fails: 0, notNow: awayElsewhere(facts).length, noBridge: 0, unknown: 0 };
+  counts[COUNTED[judged.elsewhere]] += nodes.length - withBridge - counts.notNow;
+  for (const [index, group] of (on?.groups ?? []).entries()) {
+    counts[COUNTED[judged.byGroup[index] ?? "Unknown"]] += group.nodes.length;
   }
-  view[COUNTED[elsewhere]] += total - withBridge;
-  return view;
+  return { total: nodes.length, withBridge, ...counts };
 }
 
-function cellsOf(
-  { judged, on, nodes, told }: NetworkFacts,
-  running: ReadonlyMap<string, number>,
-  whole: boolean,
-): NetworkCellView[] {
-  const groups = on?.groups ?? [];
-  const verdictOf = (index: number): Verdict => judged.byGroup[index] ?? "Unknown";
-  const cell = (node: string, verdict: Verdict): NetworkCellView => ({
-    node,
-    running: running.get(node) ?? 0,
-    verdict,
-  });
+/** Nodes without the bridge that take no VMs now, where the plugin would make it. */
+function awayElsewhere({ judged, on, nodes, statesOf }: NetworkFacts) {
+  if (judged.elsewhere !== "Works") return [];
+  const having = new Set(on?.on.map(({ node }) => node));
+  return nodes
+    .filter((node) => !having.has(node))
+    .map((node) => ({ node, states: statesOf(node) }))
+    .filter(({ states }) => states.length > 0);
+}
+
+function cellsOf(facts: NetworkFacts, running: ReadonlyMap<string, number>, whole: boolean): NetworkCellView[] {
+  const { network, judged, on, nodes, told } = facts;
+  const groups = (on?.groups ?? []).map((group, index) => ({ group, verdict: judged.byGroup[index] ?? "Unknown" }));
+  const cell = (node: string, verdict: Verdict, landing?: Parameters<typeof notNowOf>[1]): NetworkCellView => {
+    const reason = verdict === "NotNow" && landing !== undefined ? notNowOf(network, landing) : undefined;
+    return { node, running: running.get(node) ?? 0, verdict, ...(reason === undefined ? {} : { reason }) };
+  };
   if (!whole && nodes.length > MAX_COLUMNS) {
-    const usual = mostOf(groups.map(({ nodes: { length } }, index) => [verdictOf(index), length]));
-    const exceptions = groups.flatMap((group, index) =>
-      verdictOf(index) === usual
-        ? []
-        : group.nodes.slice(0, MAX_EXCEPTIONS).map((node) => cell(node, verdictOf(index))),
+    const usual = mostOf(groups.map(({ group, verdict }) => [verdict, group.nodes.length]));
+    const exceptions = groups.flatMap(({ group, verdict }) =>
+      verdict === usual ? [] : group.nodes.slice(0, MAX_EXCEPTIONS).map((node) => cell(node, verdict, group)),
     );
-    return exceptions.sort(byNode).slice(0, MAX_EXCEPTIONS);
+    return exceptions.sort(byVerdictAndNode).slice(0, MAX_EXCEPTIONS);
   }
-  const verdicts = new Map<string, Verdict>();
-  for (const node of told) verdicts.set(node, judged.elsewhere);
+  const cells = new Map<string, NetworkCellView>();
+  for (const node of told) cells.set(node, cell(node, judged.elsewhere));
   // Nodes that report no bridges.
   const reporting = new Set(nodes);
-  for (const node of running.keys()) verdicts.set(node, reporting.has(node) ? judged.elsewhere : "Unknown");
-  for (const [index, group] of groups.entries()) {
-    for (const node of group.nodes) verdicts.set(node, verdictOf(index));
+  for (const node of running.keys()) cells.set(node, cell(node, reporting.has(node) ? judged.elsewhere : "Unknown"));
+  for (const { node, states } of awayElsewhere(facts)) {
+    if (cells.has(node)) cells.set(node, cell(node, "NotNow", { states, publishes: true }));
   }
-  const cells = [...verdicts].map(([node, verdict]) => cell(node, verdict));
-  return cells.sort(byNode).slice(0, MAX_CELLS);
+  for (const { group, verdict } of groups) {
+    for (const node of group.nodes) cells.set(node, cell(node, verdict, group));
+  }
+  return [...cells.values()].sort(byNode).slice(0, MAX_CELLS);
 }
 
 function byNode(one: NetworkCellView, other: NetworkCellView): number {
   return one.node < other.node ? -1 : 1;
+}
+
+/** A drain of many nodes must not push those out where VMs fail. */
+function byVerdictAndNode(one: NetworkCellView, other: NetworkCellView): number {
+  return Number(one.verdict === "NotNow") - Number(other.verdict === "NotNow") || byNode(one, other);
 }
 
 function mostOf(counted: readonly (readonly [Verdict, number])[]): Verdict | undefined {

@@ -21,7 +21,7 @@ import { NodeBridges } from "./node-bridges.ts";
 import { type Scope, sees } from "./scope.ts";
 import { Turn } from "./turn.ts";
 
-/** The first list of NetworkAttachmentDefinitions. */
+/** The first lists of NetworkAttachmentDefinitions and nodes. */
 const SYNC_MS = 5_000;
 /** Tenants choose how many networks a watch sends. */
 export const MAX_WATCHED = 1_000;
@@ -55,7 +55,7 @@ export class NetworkQueries {
     this.#clock = clock;
     this.#catalog = new NetworkCatalog(caches.networks);
     this.#counts = new NetworkCounts(caches);
-    this.#bridges = new NodeBridges(caches.nodeMacs);
+    this.#bridges = new NodeBridges(caches.nodeMacs, caches.nodes);
   }
 
   /** Throws a Problem while the networks are not known. */
@@ -140,11 +140,11 @@ export class NetworkQueries {
   }
 
   #view(network: CatalogNetwork, told: readonly string[], scope: Scope, whole: boolean): NetworkView {
-    const { nodes } = this.#bridges;
+    const { nodes, statesOf } = this.#bridges;
     const on = network.bridge && this.#bridges.all.get(network.bridge.bridge);
     const judged = this.#catalog.judge(network, on, nodes.length, scope.namespace === undefined);
     const users = this.#counts.of(`${network.namespace}/${network.name}`);
-    return networkView({ network, judged, on, nodes, told, users, isPlaced: this.#isPlaced }, scope, whole);
+    return networkView({ network, judged, on, nodes, statesOf, told, users, isPlaced: this.#isPlaced }, scope, whole);
   }
 
   readonly #isPlaced: IsPlaced = (uid) =>
@@ -217,11 +217,14 @@ export class NetworkQueries {
   }
 
   async #whenKnown(): Promise<Turn> {
-    const { networks } = this.#caches;
-    networks.need();
+    const watched = [this.#caches.networks, this.#caches.nodes];
+    for (const each of watched) each.need();
     this.#catalog.follow();
     this.#counts.follow();
-    if (!networks.hasSynced) await networks.whenSynced(AbortSignal.timeout(SYNC_MS)).catch(notYet);
+    if (watched.some(({ hasSynced }) => !hasSynced)) {
+      const signal = AbortSignal.timeout(SYNC_MS);
+      await Promise.all(watched.map((each) => each.whenSynced(signal))).catch(notYet);
+    }
     const turn = new Turn(this.#clock);
     await this.#catalog.read(turn);
     await this.#counts.read(turn);
@@ -235,6 +238,6 @@ function unlessUnknown(error: unknown): undefined {
 }
 
 function notYet(): never {
-  const detail = "This replica does not know the NetworkAttachmentDefinitions yet: try again.";
+  const detail = "This replica does not know the NetworkAttachmentDefinitions and nodes yet: try again.";
   throw new Problem("MACPOOL_NOT_READY", detail);
 }

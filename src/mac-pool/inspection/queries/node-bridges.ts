@@ -1,9 +1,14 @@
 import { isOfItsNode } from "../../../api/host-interfaces.ts";
+import type { NodeWithBridge } from "../../../api/landing.ts";
 import type { NodeBridge, NodeMACs } from "../../../api/node-macs.ts";
 import type { Informer } from "../../../kube/informer/informer.ts";
+import type { KnownNode, KnownNodes } from "../../cluster/known-nodes.ts";
 
-/** Nodes where a bridge is set alike, as far as networks care. */
-interface NodeGroup {
+/** How VMs can land on a node that has a bridge. */
+type Landing = Omit<NodeWithBridge, "node">;
+
+/** Nodes where a bridge is set alike and takes VMs alike, as far as networks care. */
+export interface NodeGroup extends Landing {
   /** What networks care about, as text. */
   readonly key: string;
   readonly bridge: NodeBridge;
@@ -15,7 +20,7 @@ interface NodeGroup {
 export interface BridgeOnNodes {
   readonly name: string;
   /** Ascending. */
-  readonly on: readonly (NodeBridge & { readonly node: string })[];
+  readonly on: readonly (NodeBridge & NodeWithBridge)[];
   /** The largest first. The same list while nothing changes that networks care about, as the carrier of an uplink. */
   readonly groups: readonly NodeGroup[];
 }
@@ -33,9 +38,13 @@ interface Known {
   readonly bridges: ReadonlyMap<string, BridgeOnNodes>;
 }
 
-/** The bridges of all nodes by name, from the reports of the nodes. Made anew at the first question after a change. */
+/**
+ * The bridges of all nodes by name, from the reports of the nodes, and whether VMs can land there, from the nodes. Made anew
+ * at the first question after a change.
+ */
 export class NodeBridges {
   readonly #nodeMacs: Pick<Informer<NodeMACs>, "list" | "on">;
+  readonly #nodes: Pick<KnownNodes, "get" | "on">;
   /** By the bridge's name. */
   readonly #texts = new WeakMap<NodeMACs, ReadonlyMap<string, BridgeTexts>>();
   readonly #fingerprints = new Map<string, string>();
@@ -43,8 +52,9 @@ export class NodeBridges {
   #known: Known | undefined;
   #before: Known["bridges"] = new Map();
 
-  constructor(nodeMacs: Pick<Informer<NodeMACs>, "list" | "on">) {
+  constructor(nodeMacs: Pick<Informer<NodeMACs>, "list" | "on">, nodes: Pick<KnownNodes, "get" | "on">) {
     this.#nodeMacs = nodeMacs;
+    this.#nodes = nodes;
   }
 
   /** What takes long of the next answer. */
@@ -65,6 +75,9 @@ export class NodeBridges {
     return this.#now().bridges;
   }
 
+  /** Why a node takes no VM, whatever it has; none of one that nobody knows. */
+  readonly statesOf = (node: string): readonly string[] => this.#nodes.get(node)?.states ?? [];
+
   #now(): Known {
     if (!this.#follows) {
       this.#follows = true;
@@ -76,6 +89,10 @@ export class NodeBridges {
         else if (JSON.stringify(report.bridges) !== JSON.stringify(old.bridges)) changed();
       };
       this.#nodeMacs.on({ add: changed, update: updated, delete: changed });
+      const nodeUpdated = (node: KnownNode, old: KnownNode): void => {
+        if (JSON.stringify([node.states, node.bridges]) !== JSON.stringify([old.states, old.bridges])) changed();
+      };
+      this.#nodes.on({ add: changed, update: nodeUpdated, delete: changed });
     }
     this.#known ??= this.#read();
     return this.#known;
@@ -92,12 +109,14 @@ export class NodeBridges {
       for (const bridge of report.bridges ?? []) {
         const on = found.get(bridge.name) ?? [];
         found.set(bridge.name, on);
-        on.push({ report, bridge, texts: texts.get(bridge.name) });
+        on.push({ node: nameOf(report), bridge, texts: texts.get(bridge.name), ...this.#landing(report, bridge) });
       }
     }
     const bridges = new Map<string, BridgeOnNodes>();
     for (const [name, on] of found) {
-      const fingerprint = on.map(({ report, texts }) => `${nameOf(report)} ${texts?.whole}`).join("\n");
+      const fingerprint = on
+        .map(({ node, texts, states, publishes }) => `${node} ${states} ${publishes} ${texts?.whole}`)
+        .join("\n");
       const before = this.#before.get(name);
       const isSame = before !== undefined && this.#fingerprints.get(name) === fingerprint;
       bridges.set(name, isSame ? before : bridgeOnNodes(name, on, before));
@@ -106,6 +125,12 @@ export class NodeBridges {
     for (const name of this.#before.keys()) if (!bridges.has(name)) this.#fingerprints.delete(name);
     this.#before = bridges;
     return { nodes: reports.map(nameOf), bridges };
+  }
+
+  /** A node that is not known yet counts as one that takes VMs. */
+  #landing(report: NodeMACs, bridge: NodeBridge): Landing {
+    const node = this.#nodes.get(nameOf(report));
+    return { states: node?.states ?? [], publishes: node?.bridges.includes(bridge.name) ?? true };
   }
 
   #textsOf(report: NodeMACs): ReadonlyMap<string, BridgeTexts> {
@@ -117,8 +142,7 @@ export class NodeBridges {
   }
 }
 
-interface Reported {
-  readonly report: NodeMACs;
+interface Reported extends NodeWithBridge {
   readonly bridge: NodeBridge;
   readonly texts: BridgeTexts | undefined;
 }
@@ -135,17 +159,17 @@ function textsOfBridge(bridge: NodeBridge): BridgeTexts {
 }
 
 function bridgeOnNodes(name: string, on: readonly Reported[], before: BridgeOnNodes | undefined): BridgeOnNodes {
-  const groups = new Map<string, { readonly key: string; readonly bridge: NodeBridge; readonly nodes: string[] }>();
-  for (const { report, bridge, texts } of on) {
-    const key = texts?.group ?? "";
-    const group = groups.get(key) ?? { key, bridge, nodes: [] };
+  const groups = new Map<string, NodeGroup & { readonly nodes: string[] }>();
+  for (const { node, bridge, texts, states, publishes } of on) {
+    const key = `${states} ${publishes} ${texts?.group ?? ""}`;
+    const group = groups.get(key) ?? { key, bridge, states, publishes, nodes: [] };
     groups.set(key, group);
-    group.nodes.push(nameOf(report));
+    group.nodes.push(node);
   }
   const sorted = [...groups.values()].sort((a, b) => b.nodes.length - a.nodes.length);
   return {
     name,
-    on: on.map(({ report, bridge }) => ({ node: nameOf(report), ...bridge })),
+    on: on.map(({ node, bridge, states, publishes }) => ({ ...bridge, node, states, publishes })),
     groups: before !== undefined && areEqual(before.groups, sorted) ? before.groups : sorted,
   };
 }

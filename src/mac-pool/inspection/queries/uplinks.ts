@@ -24,7 +24,7 @@ export function uplinkFindings({ name, on }: BridgeOnNodes): NetworkFindingView[
     );
   const down = on.filter((bridge) => uplinkOf(bridge) === "down");
   const closed = on.some(({ uplinks = [] }) => uplinks.length > 0) ? on.filter(isClosed) : [];
-  const outcome = "VMs of the network start there, and reach only VMs of the same node.";
+  const outcome = "There, VMs of the network reach only VMs of the same node.";
   return [
     ...(down.length === 0
       ? []

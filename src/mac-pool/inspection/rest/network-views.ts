@@ -9,15 +9,16 @@ const count = z.int().min(0);
 
 /**
  * What happens to a VM of a network that lands on a node. Warning: it starts, but not all is as the network says. Fails: it does
- * not start, or gets no connection. NoBridge: no VM of the network lands there. Unknown: nobody knows, as of another plugin.
+ * not start, or gets no connection. NotNow: it would start, and the node takes none. NoBridge: no VM of the network lands there.
+ * Unknown: nobody knows, as of another plugin.
  */
-const VERDICTS = ["Works", "Warning", "Fails", "NoBridge", "Unknown"] as const;
+const VERDICTS = ["Works", "Warning", "Fails", "NotNow", "NoBridge", "Unknown"] as const;
 export type Verdict = (typeof VERDICTS)[number];
 
 const verdict = z
   .enum(VERDICTS)
   .describe(
-    "What happens to a VM of the network on the node. Works: it starts. Warning: it starts, but not all is as the network says. Fails: it does not start, or gets no connection. NoBridge: none is sent there. Unknown: nobody knows, as of another plugin.",
+    "What happens to a VM of the network on the node. Works: it starts. Warning: it starts, but not all is as the network says. Fails: it does not start, or gets no connection. NotNow: none lands there as long as the node is NotReady or cordoned, or does not publish the bridge. NoBridge: none is sent there. Unknown: nobody knows, as of another plugin.",
   );
 
 const networkFindingViewSchema = z.object({
@@ -34,6 +35,10 @@ const networkCellViewSchema = z.object({
   node: z.string(),
   running: count.describe("VMs that the reader may see, which run there on the network."),
   verdict,
+  reason: z
+    .string()
+    .exactOptional()
+    .describe("With NotNow: why, such as `is NotReady and cordoned`. Its subject is the node."),
 });
 export type NetworkCellView = z.infer<typeof networkCellViewSchema>;
 
@@ -55,6 +60,7 @@ const networkNodesViewSchema = z
     works: count,
     warning: count,
     fails: count,
+    notNow: count,
     noBridge: count,
     unknown: count,
   })
@@ -106,6 +112,10 @@ const bridgeOnNodeViewSchema = z.object({
     .enum(["up", "down", "none"])
     .exactOptional()
     .describe("Whether a port leads out of the node, and its wire is up; absent where the node does not say."),
+  notNow: z
+    .string()
+    .exactOptional()
+    .describe("Why no VM lands there now, such as `is cordoned`. Its subject is the node. Absent where one can."),
   running: count,
 });
 export type BridgeOnNodeView = z.infer<typeof bridgeOnNodeViewSchema>;
@@ -113,7 +123,7 @@ export type BridgeOnNodeView = z.infer<typeof bridgeOnNodeViewSchema>;
 export const bridgeViewSchema = z
   .object({
     name: z.string(),
-    nodes: count.describe("Nodes that publish it."),
+    nodes: count.describe("Nodes that have it."),
     totalNodes: count.describe("Nodes that report their bridges."),
     mtus: z.array(count).describe("Each MTU that it has on a node, ascending, eight at most."),
     filtering: z.enum(["on", "off", "mixed"]).exactOptional().describe("Of VLANs; absent where no node has it."),
@@ -122,7 +132,7 @@ export const bridgeViewSchema = z
     running: count.describe("VMs on these networks, each once for each network."),
     on: z
       .array(bridgeOnNodeViewSchema)
-      .describe("Nodes that publish it. Of more than 16 at most eight: those where it is not set as on most."),
+      .describe("Nodes that have it. Of more than 16 at most eight: those where it is not as on most."),
     problems: z.array(z.string()).describe("What is wrong with it, in a few words."),
     notes: z.array(z.string()).describe("What is good to know and may be meant, in a few words."),
   })

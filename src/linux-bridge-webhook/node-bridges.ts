@@ -1,21 +1,22 @@
 import type { Registry } from "prom-client";
-import { bridgesOfCapacity } from "../api/bridge-resource.ts";
 import { NODE_MACS } from "../api/kinds.ts";
+import { landingOf, type NodeLanding, type NodeWithBridge } from "../api/landing.ts";
 import type { NodeBridge, NodeMACs } from "../api/node-macs.ts";
 import type { Node } from "../kube/client/built-in-kinds.ts";
 import type { KubeClient } from "../kube/client/client.ts";
 import { type KubeObject, RESOURCES, type Resource } from "../kube/client/resource.ts";
 import { Informer } from "../kube/informer/informer.ts";
 import type { Log } from "../kube/log.ts";
+import type { NodesWith } from "../nad-lint/lint.ts";
 import type { BridgeOnNode } from "../nad-lint/node-checks.ts";
 
-type NodeWithBridges = KubeObject & { readonly bridges: readonly string[] };
+type KnownNode = KubeObject & NodeLanding;
 
 type Report = KubeObject & { readonly bridges: readonly NodeBridge[] };
 
-/** Which bridges each node publishes, and how they are set, from watches. Nothing else of the nodes is kept. */
-export class PublishedBridges {
-  readonly #informer: Informer<NodeWithBridges>;
+/** Which nodes have a bridge and take VMs, and how it is set there, from watches. Nothing else of the nodes is kept. */
+export class NodeBridges {
+  readonly #informer: Informer<KnownNode>;
   readonly #reports: Informer<Report>;
 
   constructor(options: { readonly client: KubeClient; readonly log: Log; readonly metrics: Registry }) {
@@ -26,10 +27,10 @@ export class PublishedBridges {
       transform: settingsOnly,
       indexers: { bridge: ({ bridges }) => bridges.map(({ name }) => name) },
     });
-    this.#informer = new Informer<NodeWithBridges>({
+    this.#informer = new Informer<KnownNode>({
       ...options,
-      resource: RESOURCES.nodes as Resource as Resource<NodeWithBridges>,
-      transform: bridgesOnly,
+      resource: RESOURCES.nodes as Resource as Resource<KnownNode>,
+      transform: slim,
       indexers: { bridge: ({ bridges }) => bridges },
     });
   }
@@ -40,25 +41,33 @@ export class PublishedBridges {
   }
 
   /** Undefined until the nodes are known. */
-  nodesWith(bridge: string): { readonly count: number; readonly total: number } | undefined {
+  nodesWith(bridge: string): NodesWith | undefined {
     const total = this.#informer.hasSynced ? this.#informer.list().length : 0;
-    return total === 0 ? undefined : { count: this.#informer.byIndex("bridge", bridge).length, total };
+    return total === 0 ? undefined : { having: this.#having(bridge), total };
   }
 
-  /** The nodes that publish the bridge and say how it is set. Undefined until the nodes are known. */
+  /** The nodes that say how it is set. Undefined until the nodes are known. */
   bridgesOn(bridge: string): readonly BridgeOnNode[] | undefined {
     if (!this.#informer.hasSynced || !this.#reports.hasSynced) return undefined;
-    const publishing = new Set(this.#informer.byIndex("bridge", bridge).map(({ metadata }) => metadata.name));
     return this.#reports.byIndex("bridge", bridge).flatMap(({ metadata: { name: node = "" }, bridges }) => {
       const found = bridges.find(({ name }) => name === bridge);
-      return found === undefined || !publishing.has(node) ? [] : [{ node, ...found }];
+      return found === undefined || this.#informer.get(node) === undefined ? [] : [{ node, ...found }];
+    });
+  }
+
+  #having(bridge: string): NodeWithBridge[] {
+    const publishing = this.#informer.byIndex("bridge", bridge).map(({ metadata: { name = "" } }) => name);
+    const reporting = this.#reports.byIndex("bridge", bridge).map(({ metadata: { name = "" } }) => name);
+    return [...new Set([...publishing, ...reporting])].sort().flatMap((name) => {
+      const node = this.#informer.get(name);
+      return node ? [{ node: name, states: node.states, publishes: node.bridges.includes(bridge) }] : [];
     });
   }
 }
 
-function bridgesOnly(node: KubeObject): NodeWithBridges {
+function slim(node: KubeObject): KnownNode {
   const { name, uid, resourceVersion } = node.metadata;
-  return { metadata: { name, uid, resourceVersion }, bridges: bridgesOfCapacity((node as Node).status?.capacity) };
+  return { metadata: { name, uid, resourceVersion }, ...landingOf(node as Node) };
 }
 
 /** The addresses are none of the lint's business. */
