@@ -4,20 +4,11 @@ import { count, counted } from "../text.ts";
 
 /** How bridges and networks are set, in words. */
 
-export const VERDICTS: readonly {
-  readonly verdict: Verdict;
-  readonly counted: keyof NetworkNodesView;
-  /** Of a node. */
-  readonly word: string;
-  readonly meaning: string;
-}[] = [
-  { verdict: "Works", counted: "works", ...VERDICT_TEXTS.Works },
-  { verdict: "Warning", counted: "warning", ...VERDICT_TEXTS.Warning },
-  { verdict: "Fails", counted: "fails", ...VERDICT_TEXTS.Fails },
-  { verdict: "NotNow", counted: "notNow", ...VERDICT_TEXTS.NotNow },
-  { verdict: "NoBridge", counted: "noBridge", ...VERDICT_TEXTS.NoBridge },
-  { verdict: "Unknown", counted: "unknown", ...VERDICT_TEXTS.Unknown },
-];
+export const VERDICTS = Object.entries(VERDICT_TEXTS).map(([verdict, texts]) => ({
+  ...texts,
+  verdict: verdict as Verdict,
+  counted: (verdict.charAt(0).toLowerCase() + verdict.slice(1)) as Exclude<keyof NetworkNodesView, "total">,
+}));
 
 /** `100`, `trunk 100-110`, `none`, and nothing of a network of another plugin. */
 export const vlanText = (network: NetworkView): string =>

@@ -3,7 +3,7 @@ import * as z from "zod";
 import { bridgeViewSchema, type NetworkView, networkViewSchema } from "../../../src/mac-pool/inspection/rest/views.ts";
 
 const NODES = ["node-a", "node-b", "node-c"];
-const NO_NODES = { total: 3, withBridge: 1, works: 0, warning: 0, fails: 0, noBridge: 0, unknown: 0 };
+const NO_NODES = { total: 3, withBridge: 1, works: 0, warning: 0, fails: 0, notNow: 0, noBridge: 0, unknown: 0 };
 const NOBODY = {
   running: 0,
   pending: 0,
@@ -167,7 +167,7 @@ export const manyNodes = {
       type: "cnv-bridge",
       bridge: "br1",
       vlan: 5,
-      nodes: { total: 1_000, withBridge: 412, works: 410, warning: 0, fails: 2, noBridge: 588, unknown: 0 },
+      nodes: { total: 1_000, withBridge: 412, works: 410, warning: 0, fails: 2, notNow: 0, noBridge: 588, unknown: 0 },
       running: 1_024,
       cells: [
         { node: "node-0007", running: 0, verdict: "Fails" },
