@@ -1,6 +1,6 @@
 import type { NodeBridge, NodeMACs, NodeUplink } from "../../api/node-macs.ts";
 import type { Step } from "../../api/way.ts";
-import { hasVlan, USUAL_MTU } from "../../nad-lint/node-checks.ts";
+import { hasVlan, USUAL_MTU, verdictOnNode } from "../../nad-lint/node-checks.ts";
 import { describeVlans } from "../../nad-lint/segment.ts";
 import type { Read } from "./facts.ts";
 import type { NetworkOnBridge } from "./network-on-bridge.ts";
@@ -44,6 +44,19 @@ export function kernelSteps(reports: Read<readonly NodeMACs[]>, node: string, ne
     kernel: ok("kernel", `${set}; ${names} up`),
     leaving: ok("frames", `${framesOf(bridge, passing, network)} leave ${node} by ${names}`),
   };
+}
+
+/** What to do about a node where the plugin refuses the network; undefined where it does not, or where nobody knows. */
+export function remedyOfRefusal(
+  reports: Read<readonly NodeMACs[]>,
+  node: string,
+  network: NetworkOnBridge,
+): string | undefined {
+  const known = ("value" in reports ? reports.value : undefined) ?? [];
+  const report = known.find(({ metadata }) => metadata.name === node);
+  const bridge = report?.bridges?.find(({ name }) => name === network.bridge);
+  const isRefused = bridge !== undefined && verdictOnNode(network.config, { node, ...bridge }) === "Fails";
+  return isRefused ? faultOf(bridge, node, network)?.remedy : undefined;
 }
 
 /** The first thing that keeps frames of the network from passing the bridge and an uplink. */

@@ -78,7 +78,8 @@ interface Attachment {
   readonly mac?: unknown;
 }
 
-export function attached({ owner, pod, sandboxErrors }: WayFacts, nic: WayInterface): Step {
+/** `refusal`: what to do about the node, where the plugin refuses the network there. */
+export function attached({ owner, pod, sandboxErrors }: WayFacts, nic: WayInterface, refusal?: string): Step {
   if ("unknown" in pod) return unknown("attached", `its pod is ${pod.unknown}`);
   const { metadata, status } = pod.value ?? {};
   const text = metadata?.annotations?.[NETWORK_STATUS_ANNOTATION];
@@ -104,7 +105,8 @@ export function attached({ owner, pod, sandboxErrors }: WayFacts, nic: WayInterf
   if ("unknown" in sandboxErrors) return unknown("attached", `not yet; events are ${sandboxErrors.unknown}`);
   const [error] = sandboxErrors.value ?? [];
   if (error === undefined) return unknown("attached", "not yet, and the runtime has reported no error");
-  return wrong("attached", cniError(error), `${describeCommand("pod", metadata ?? {})} shows each attempt.`);
+  const attempts = `${describeCommand("pod", metadata ?? {})} shows each attempt.`;
+  return wrong("attached", cniError(error), refusal ?? attempts);
 }
 
 const networkOf = ({ nad }: Pick<WayInterface, "nad">): string => `${nad?.namespace}/${nad?.name}`;

@@ -59,6 +59,12 @@ export function toldKernel(
   }
 }
 
+/** What the service says of a network that the plugin refuses on the node. */
+export function toldRefusal({ cells, findings }: NetworkView, node: string): string | undefined {
+  const isRefused = cells.some((one) => one.node === node && one.verdict === "Fails");
+  return isRefused ? findings.find(({ code }) => code.startsWith("vlan-"))?.message : undefined;
+}
+
 /** Of a node that fits the network. */
 function toldSettings(view: NetworkView, on: BridgeSettings | undefined, node: string, hidden: string) {
   const { bridge = "", namespace, name } = view;

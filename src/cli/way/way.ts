@@ -20,12 +20,12 @@ import type { KnownHistory } from "../backends/pool-backend.ts";
 import { hiddenText, UNMANAGED } from "../claim-text.ts";
 import { bridge } from "./bridge-step.ts";
 import type { WayFacts, WayInterface } from "./facts.ts";
-import { kernelSteps } from "./kernel-steps.ts";
+import { kernelSteps, remedyOfRefusal } from "./kernel-steps.ts";
 import { type NetworkOnBridge, onBridge } from "./network-on-bridge.ts";
 import { network } from "./network-step.ts";
 import { attached, attachedMac, isFinished, scheduled } from "./pod-steps.ts";
 import { named, ok, quoted, unknown, wrong } from "./step.ts";
-import { toldBridge, toldKernel } from "./told-steps.ts";
+import { toldBridge, toldKernel, toldRefusal } from "./told-steps.ts";
 
 const FREE_FIRST = "Stop or delete the other one first, or give one of them another address.";
 
@@ -55,7 +55,7 @@ function* stations(facts: WayFacts, nic: WayInterface): Generator<Step, void> {
   let frames: Step | undefined;
   // Without a node, there is nothing to attach to.
   if (nad !== undefined && (hasNode || node.unknown !== undefined)) {
-    const attachment = attached(facts, nic);
+    const attachment = attached(facts, nic, refusalOn(facts, nic, node.value, bridged));
     yield attachment;
     if (leads) {
       const { kernel, leaving } = kernelOf(facts, nic, node, bridged);
@@ -82,6 +82,18 @@ function nodeOf({ pod, history }: WayFacts): KnownNode {
   const known = "value" in history ? history.value : undefined;
   if (known === undefined || known.node === null) return { unknown: pod.unknown };
   return { value: known.node };
+}
+
+/** What to do about the node, where it is known that the plugin refuses the network there. */
+function refusalOn(
+  { reports }: WayFacts,
+  { told }: WayInterface,
+  node: string | undefined,
+  bridged: NetworkOnBridge | undefined,
+): string | undefined {
+  if (node === undefined) return undefined;
+  if (bridged !== undefined && "value" in reports) return remedyOfRefusal(reports, node, bridged);
+  return told && toldRefusal(told, node);
 }
 
 function kernelOf(facts: WayFacts, nic: WayInterface, node: KnownNode, bridged: NetworkOnBridge | undefined) {

@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import type { Step } from "../../../src/api/way.ts";
 import type { WayFacts, WayInterface } from "../../../src/cli/way/facts.ts";
 import { wayOf } from "../../../src/cli/way/way.ts";
-import { HIDDEN, HISTORY, MAC, NIC, networkOf, podWith, REFUSAL, reportWith, WORKING } from "./working-way.ts";
+import { BRIDGE, HIDDEN, HISTORY, MAC, NIC, networkOf, podWith, REFUSAL, reportWith, WORKING } from "./working-way.ts";
 
 type Change = Partial<WayFacts> & { readonly nic?: Partial<WayInterface> };
 
@@ -200,5 +200,36 @@ describe("the way from a request to a frame", () => {
       state: "ok",
       text: expect.stringContaining("the plugin makes br1"),
     });
+  });
+
+  it("says of a pod that the plugin refuses what to do about its node, not only where the attempts are", () => {
+    const error = 'error adding container to network "blue": the plugin refuses';
+    const refused = { pod: { value: podWith({ phase: "Pending" }) }, sandboxErrors: { value: [error] } };
+    const on = (bridge: object) => ({ ...refused, reports: { value: [reportWith([{ ...BRIDGE, ...bridge }])] } });
+    expect(stop(on({ vlanFiltering: false, canFilterVlans: false }))).toMatchObject({
+      step: "attached",
+      text: error,
+      remedy: "Use a kernel with CONFIG_BRIDGE_VLAN_FILTERING on node-a, or a network without a VLAN.",
+    });
+    expect(stop(on({ vlanFiltering: false }))?.remedy).toBe("On node-a: ip link set br1 type bridge vlan_filtering 1");
+    const finding = {
+      code: "vlan-impossible",
+      severity: "warning",
+      summary: "kernel can't filter VLANs",
+      message: "the kernel can't filter VLANs on node-a: pods do not start there. Use another.",
+    };
+    const cells = [{ node: "node-a", running: 0, verdict: "Fails" }];
+    const told = {
+      namespace: "lab",
+      name: "blue",
+      bridge: "br1",
+      nodes: { works: 1 },
+      cells,
+      findings: [finding],
+    } as never;
+    const nic = { told, network: HIDDEN };
+    expect(stop({ ...refused, reports: HIDDEN, nodes: HIDDEN, nic })?.remedy).toBe(finding.message);
+    // Where the node fits, the words of the plugin are all that is known.
+    expect(stop(on({}))?.remedy).toBe("kubectl describe pod launcher -n lab shows each attempt.");
   });
 });
