@@ -16,8 +16,10 @@ import { HEADER } from "./object-yaml.ts";
 
 const { nodeSelector, tolerations, affinity } = placementSchema.shape;
 const strings = z.record(z.string(), z.string());
+/** A number without a unit may be written as a number. */
+const quantities = z.record(z.string(), z.unknown());
 
-/** Images and labels are checked by a template (chart-values-check.ts). */
+/** Images, labels and what pods are made of are checked by a template (chart-values-check.ts). */
 const chartValuesSchema = z.object({
   image: z.string().describe("The image of every process of the product, with its tag or digest."),
   componentImages: z
@@ -40,7 +42,7 @@ const chartValuesSchema = z.object({
     ),
   replicas: z.int().min(1).max(3).describe("Replicas of the operator. One works, the others wait to take over."),
   resources: z
-    .object({ requests: strings.exactOptional(), limits: strings.exactOptional() })
+    .object({ requests: quantities.exactOptional(), limits: quantities.exactOptional() })
     .exactOptional()
     .describe("Resources of the operator's container. Helm merges them with these, and null leaves all out."),
   nodeSelector: nodeSelector.describe("Labels of the nodes on which the operator may run."),

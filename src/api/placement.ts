@@ -21,8 +21,8 @@ const MAX_TOLERATIONS = 500;
 /** More than any node is chosen by. Bounds the same. */
 const MAX_SELECTOR_LABELS = 100;
 
-const OPERATORS = ["", "Exists", "Equal", "Lt", "Gt"];
-const EFFECTS = ["", "NoSchedule", "PreferNoSchedule", "NoExecute"];
+export const TOLERATION_OPERATORS = ["", "Exists", "Equal", "Lt", "Gt"];
+export const TAINT_EFFECTS = ["", "NoSchedule", "PreferNoSchedule", "NoExecute"];
 
 const tolerationSchema = z.object({
   key: z
@@ -76,43 +76,43 @@ export const SELECTOR_RULES: readonly PlacementRule<Readonly<Record<string, stri
 ];
 
 /** The same for a toleration. */
-export const TOLERATION_RULES: readonly PlacementRule<Toleration>[] = [
-  {
-    rule: `!has(self.operator) || self.operator in ${JSON.stringify(OPERATORS)}`,
+export const TOLERATION_RULES = {
+  operator: {
+    rule: `!has(self.operator) || self.operator in ${JSON.stringify(TOLERATION_OPERATORS)}`,
     message: "operator of a toleration has to be Exists or Equal (Kubernetes 1.35 adds Lt and Gt)",
-    holds: ({ operator = "" }) => OPERATORS.includes(operator),
+    holds: ({ operator = "" }) => TOLERATION_OPERATORS.includes(operator),
   },
-  {
-    rule: `!has(self.effect) || self.effect in ${JSON.stringify(EFFECTS)}`,
+  effect: {
+    rule: `!has(self.effect) || self.effect in ${JSON.stringify(TAINT_EFFECTS)}`,
     message: "effect of a toleration has to be NoSchedule, PreferNoSchedule or NoExecute",
-    holds: ({ effect = "" }) => EFFECTS.includes(effect),
+    holds: ({ effect = "" }) => TAINT_EFFECTS.includes(effect),
   },
-  {
+  noKey: {
     rule: "(has(self.key) && self.key != '') || (has(self.operator) && self.operator == 'Exists')",
     message: "a toleration without a key tolerates all taints: its operator has to be Exists",
     holds: ({ key = "", operator }) => key !== "" || operator === "Exists",
   },
-  {
+  valueOfExists: {
     rule: "!has(self.operator) || self.operator != 'Exists' || !has(self.value) || self.value == ''",
     message: "a toleration with the operator Exists must not have a value",
     holds: ({ operator, value = "" }) => operator !== "Exists" || value === "",
   },
-  {
+  seconds: {
     rule: "!has(self.tolerationSeconds) || (has(self.effect) && self.effect == 'NoExecute')",
     message: "a toleration with tolerationSeconds has to have the effect NoExecute",
     holds: ({ tolerationSeconds, effect }) => tolerationSeconds === undefined || effect === "NoExecute",
   },
-  {
+  key: {
     rule: `!has(self.key) || self.key == '' || (${isKey("self.key")})`,
     message: `key of a toleration ${KEY_TEXT}`,
     holds: ({ key = "" }) => key === "" || isLabelKey(key),
   },
-  {
+  value: {
     rule: `!has(self.value) || ${isValue("self.value")}`,
     message: `value of a toleration ${VALUE_TEXT}`,
     holds: ({ value = "" }) => isLabelValue(value),
   },
-];
+} satisfies Readonly<Record<string, PlacementRule<Toleration>>>;
 
 const celOf = (rules: readonly PlacementRule<never>[]): { readonly "x-kubernetes-validations": readonly CelRule[] } =>
   celRules(...rules.map(({ rule, message }) => ({ rule, message })));
@@ -136,7 +136,7 @@ export const placementSchema = z
         "Scheduling constraints of pods: nodeAffinity, podAffinity and podAntiAffinity as in core/v1 Affinity.",
       ),
     tolerations: z
-      .array(tolerationSchema.meta(celOf(TOLERATION_RULES)))
+      .array(tolerationSchema.meta(celOf(Object.values(TOLERATION_RULES))))
       .max(MAX_TOLERATIONS)
       .exactOptional()
       .describe("Taints of nodes that pods tolerate."),

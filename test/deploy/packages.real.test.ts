@@ -134,7 +134,7 @@ describe("the packages", () => {
       namespace: "123",
       priorityClassName: "on",
       imagePullSecrets: [{ name: "1e3" }],
-      componentImages: { MULTUS_IMAGE: "0777" },
+      componentImages: { MULTUS_IMAGE: "localhost/0777:0777" },
       nodeSelector: { y: "no" },
       labels: { off: "1_000" },
       annotations: { n: "02:00:00:00:00:00" },
@@ -146,8 +146,15 @@ describe("the packages", () => {
     expect(metadata).toMatchObject({ namespace: values.namespace, labels, annotations });
     expect(spec?.template.spec).toMatchObject({ priorityClassName, imagePullSecrets, nodeSelector });
     const [container] = spec?.template.spec?.containers ?? [];
-    expect(container?.env).toContainEqual({ name: "MULTUS_IMAGE", value: "0777" });
+    expect(container?.env).toContainEqual({ name: "MULTUS_IMAGE", value: "localhost/0777:0777" });
     expect(objects.find(({ kind }) => kind === "NetworkAddonsConfig")).toMatchObject({ spec: networkAddonsConfig });
+  });
+
+  it("take quantities with and without a unit, as text and as number", async () => {
+    const limits = { cpu: 1, memory: "1.5Gi", "ephemeral-storage": "1e9", "hugepages-2Mi": "4Mi", "example.com/a": 2 };
+    const resources = { requests: { cpu: 0.5, memory: 134217728 }, limits };
+    const [container] = operatorOf(await templated(...setAll({ resources }))).spec?.template.spec?.containers ?? [];
+    expect(container?.resources).toEqual(resources);
   });
 
   it("leave out what an empty value stands for", async () => {
@@ -187,6 +194,11 @@ describe("the packages", () => {
     [{ tolerations: [{ key: "a".repeat(400), operator: "Exists" }] }, "/tolerations/0/key"],
     [{ tolerations: [{ operator: "Exists", efect: "NoSchedule" }] }, "efect"],
     [{ networkAddonsConfig: { linuxBrigde: {} } }, "linuxBrigde"],
+    [{ imagePullSecrets: ["registry-login"] }, "/imagePullSecrets/0"],
+    [{ imagePullSecrets: "registry-login" }, "/imagePullSecrets"],
+    [{ resources: { limit: {} } }, "limit"],
+    [{ resources: { limits: "1" } }, "/resources/limits"],
+    [{ priorityClassName: 5 }, "/priorityClassName"],
   ])("refuse the value %o", async (values, named) => {
     const { code, stderr } = await template(...setAll(values));
     expect(code).toBe(1);
@@ -198,9 +210,14 @@ describe("the packages", () => {
     [{ image: "registry.test:5000/own" }, 'image "registry.test:5000/own": the product\'s image is'],
     [{ image: "https://registry.test/own:1" }, 'image "https://registry.test/own:1": the product\'s image is'],
     [
-      { componentImages: { OVS_CNI_IMAGE: "registry.test/ovs", MULTUS_IMAGE: "https://registry.test/multus:4" } },
-      'componentImages.MULTUS_IMAGE "https://registry.test/multus:4": an image is REGISTRY/NAME with :TAG',
+      { componentImages: { OVS_CNI_IMAGE: "registry.test/ovs:1", MULTUS_IMAGE: "https://registry.test/multus:4" } },
+      'componentImages.MULTUS_IMAGE "https://registry.test/multus:4": an image is REGISTRY/NAME:TAG or',
     ],
+    [
+      { componentImages: { MULTUS_IMAGE: "library/multus:4" } },
+      'componentImages.MULTUS_IMAGE "library/multus:4": an image is REGISTRY/NAME:TAG or REGISTRY/NAME@sha256:DIGEST',
+    ],
+    [{ image: "addons:1" }, 'image "addons:1": the product\'s image is REGISTRY/NAME:TAG or'],
     [{ imageMirror: "registry.test/mirror/" }, 'imageMirror "registry.test/mirror/": a mirror is HOST:PORT/PATH'],
     [{ labels: { team: "b a r" } }, 'labels.team "b a r" has to be the value of a label: empty, or at most 63'],
     [{ labels: { name: "other" } }, "labels.name cannot be set: it is a label of the release."],
@@ -208,7 +225,37 @@ describe("the packages", () => {
     [{ annotations: { "a/b/c": "any text" } }, 'annotations: "a/b/c" has to be the key of a label'],
     [{ nodeSelector: { "zone/": "a" } }, 'nodeSelector: "zone/" has to be the key of a label'],
     [{ nodeSelector: { zone: "-a" } }, 'nodeSelector.zone "-a" has to be the value of a label'],
-  ])("refuse in one sentence what names no image or label: %j", async (values, sentence) => {
+    [{ priorityClassName: "Own_Class" }, 'priorityClassName "Own_Class": the name of a PriorityClass has lower-case'],
+    [
+      { imagePullSecrets: [{ name: "a" }, { name: "My Secret" }] },
+      'imagePullSecrets[1].name "My Secret": the name of a',
+    ],
+    [{ resources: { limits: { cpus: "1" } } }, 'resources.limits: "cpus" is no resource: write cpu, memory'],
+    [{ resources: { limits: { memory: "128MB" } } }, 'resources.limits.memory: "128MB" is no quantity: write a number'],
+    [{ resources: { requests: { cpu: true } } }, 'resources.requests.cpu: "true" is no quantity: write a number'],
+    [
+      { tolerations: [{ operator: "Exists" }, { key: "a", operator: "Exist" }] },
+      "tolerations[1]: operator of a toleration",
+    ],
+    [
+      { tolerations: [{ key: "a", effect: "noSchedule" }] },
+      "tolerations[0]: effect of a toleration has to be NoSchedule,",
+    ],
+    [{ tolerations: [{ effect: "NoSchedule" }] }, "tolerations[0]: a toleration without a key tolerates all taints"],
+    [
+      { tolerations: [{ key: "a", operator: "Exists", value: "b" }] },
+      "tolerations[0]: a toleration with the operator Exists",
+    ],
+    [
+      { tolerations: [{ key: "a", tolerationSeconds: 0 }] },
+      "tolerations[0]: a toleration with tolerationSeconds has to",
+    ],
+    [{ tolerations: [{ key: "a b" }] }, "tolerations[0]: key of a toleration has to be the key of a label"],
+    [
+      { tolerations: [{ key: "a", value: "b c" }] },
+      "tolerations[0]: value of a toleration has to be the value of a label",
+    ],
+  ])("refuse in one sentence what names no image or label, or makes no pod: %j", async (values, sentence) => {
     const { code, stderr } = await template(...setAll(values));
     expect(code).toBe(1);
     expect(stderr).toContain(sentence);

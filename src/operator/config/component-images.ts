@@ -60,13 +60,18 @@ export const IMAGE_MIRROR_TEXT =
   "a mirror is HOST:PORT/PATH, such as registry.example.com/mirror, without https://, tag or slash at the end";
 
 const HOST_LABEL = "[A-Za-z0-9]([A-Za-z0-9-]*[A-Za-z0-9])?";
-const HOST = `(${HOST_LABEL}([.]${HOST_LABEL})*|\\[[0-9A-Fa-f:.]+\\])(:${PORT})?`;
+const HOST = `((${HOST_LABEL}([.]${HOST_LABEL})+|\\[[0-9A-Fa-f:.]+\\])(:${PORT})?|${HOST_LABEL}:${PORT}|localhost)`;
 const PATH = "[a-z0-9]+(([.]|__?|-+)[a-z0-9]+)*";
 const TAG = "[A-Za-z0-9_][A-Za-z0-9_.-]{0,127}";
-/** As runtimes read it: a registry or none, a path, a tag, a digest. */
-export const IMAGE_PATTERN = `^(${HOST}/)?${PATH}(/${PATH})*(:${TAG})?(@sha(256:[0-9a-f]{64}|512:[0-9a-f]{128}))?$`;
+const DIGEST = "@sha(256:[0-9a-f]{64}|512:[0-9a-f]{128})";
+/**
+ * What every node pulls as the same image: a registry, a path, and a tag, a digest or both. Without a registry each runtime asks the
+ * registries of its own configuration, where the name may be somebody else's, or none.
+ */
+export const IMAGE_PATTERN = `^${HOST}/${PATH}(/${PATH})*(:${TAG}|(:${TAG})?${DIGEST})$`;
 export const IMAGE_TEXT =
-  "an image is REGISTRY/NAME with :TAG or @sha256:DIGEST, such as registry.example.com/multus:v4, without https://";
+  "an image is REGISTRY/NAME:TAG or REGISTRY/NAME@sha256:DIGEST, such as registry.example.com/multus:v4, without https://. " +
+  "Images of Docker Hub begin with docker.io/";
 
 /**
  * Of `named`, an empty one counts as not there, as Kubernetes has it with an empty image. `mirror` goes before the whole name of
@@ -80,7 +85,7 @@ export function componentImages(
     const { name, digest } = PUBLISHED_IMAGES[variable];
     const published = `${name}@${digest}`;
     const own = named[variable] === published ? "" : named[variable];
-    if (own && !new RegExp(IMAGE_PATTERN).test(own)) throw new Error(`${variable}="${own}": ${IMAGE_TEXT}.`);
+    if (own && !new RegExp(IMAGE_PATTERN).test(own)) throw new Error(`${variable}="${own}": ${IMAGE_TEXT}`);
     return [variable, own || (mirror ? `${mirror}/${published}` : published)] as const;
   });
   return Object.fromEntries(images) as ComponentImages;

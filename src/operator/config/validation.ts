@@ -191,9 +191,9 @@ function placementErrors(placement: NetworkAddonsConfigSpec["placementConfigurat
       ({ message }) => `placementConfiguration.${half}.nodeSelector: ${message}`,
     ),
     ...tolerations.flatMap((toleration, index) =>
-      TOLERATION_RULES.filter(({ holds }) => !holds(toleration)).map(
-        ({ message }) => `placementConfiguration.${half}.tolerations[${index}]: ${message}`,
-      ),
+      Object.values(TOLERATION_RULES)
+        .filter(({ holds }) => !holds(toleration))
+        .map(({ message }) => `placementConfiguration.${half}.tolerations[${index}]: ${message}`),
     ),
   ]);
 }

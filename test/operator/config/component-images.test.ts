@@ -45,13 +45,9 @@ describe("the images of other projects", () => {
 
   it.each([
     ...Object.values(componentImages({}, MIRROR)),
-    ...["registry.example.com:5000/a/b_c:v1.2-3", "localhost/multus:dev", "10.0.0.1:5000/m", "multus", "0777"],
-    ...[
-      `registry/multus:4@sha256:${DIGEST}`,
-      `multus@sha512:${DIGEST}${DIGEST}`,
-      "[fd00::1]:5000/m:1",
-      "Registry.test/m",
-    ],
+    ...["registry.example.com:5000/a/b_c:v1.2-3", "localhost/multus:dev", "10.0.0.1:5000/m:1"],
+    ...[`registry:5000/multus:4@sha256:${DIGEST}`, `localhost:5000/multus@sha512:${DIGEST}${DIGEST}`],
+    ...["[fd00::1]:5000/m:1", "[fd00::1]/m:1", "Registry.test/m:1", "docker.io/library/multus:0777"],
   ])("may be %s", (image) => expect(image).toMatch(new RegExp(IMAGE_PATTERN)));
 
   it.each([
@@ -62,13 +58,16 @@ describe("the images of other projects", () => {
       "registry.example.com:99999/multus",
       "/multus",
     ],
-    ...["multus:4 ", "multus 4", "multus\n", 'multus"', `multus@sha256:${DIGEST}0`, `multus:${"4".repeat(129)}`, ""],
+    ...["multus:4", "library/multus:4", "registry/multus:4", `multus@sha256:${DIGEST}`, "localhost:1"],
+    ...["registry.example.com/multus", "registry.example.com:5000/multus", "localhost/multus"],
+    ...["a.test/m:4 ", " a.test/m:4", "a.test/m 4:4", "a.test/m:4\n", 'a.test/m:4"', "a.test/m:4/5"],
+    ...[`a.test/m@sha256:${DIGEST}0`, `a.test/m:${"4".repeat(129)}`, ""],
   ])("can't be %j", (image) => expect(image).not.toMatch(new RegExp(IMAGE_PATTERN)));
 
   it("are refused in one sentence where a variable names none", () => {
     expect(() => componentImages({ MULTUS_IMAGE: "https://registry.example.com/multus:4" })).toThrow(
-      'MULTUS_IMAGE="https://registry.example.com/multus:4": an image is REGISTRY/NAME with :TAG or @sha256:DIGEST,' +
-        " such as registry.example.com/multus:v4, without https://.",
+      'MULTUS_IMAGE="https://registry.example.com/multus:4": an image is REGISTRY/NAME:TAG or REGISTRY/NAME@sha256:DIGEST,' +
+        " such as registry.example.com/multus:v4, without https://. Images of Docker Hub begin with docker.io/",
     );
   });
 });

@@ -129,13 +129,14 @@ describe("the flags of csv-generator", () => {
       ["--container-prefix=https://quay.io/team"],
       '--container-prefix, --image-name and --container-tag make "https://quay.io/team/cluster-network-addons:',
     ],
-    [["--image-name=Addons"], "an image is REGISTRY/NAME with :TAG or @sha256:DIGEST"],
-    [["--container-tag=a b"], "an image is REGISTRY/NAME with :TAG or @sha256:DIGEST"],
+    [["--image-name=Addons"], "an image is REGISTRY/NAME:TAG or REGISTRY/NAME@sha256:DIGEST"],
+    [["--container-tag=a b"], "an image is REGISTRY/NAME:TAG or REGISTRY/NAME@sha256:DIGEST"],
     [
       ["--kubemacpool-image=https://quay.io/p:1"],
       '--kubemacpool-image "https://quay.io/p:1": an image is REGISTRY/NAME',
     ],
     [["--multus-image=https://quay.io/m:1"], '--multus-image "https://quay.io/m:1": an image is REGISTRY/NAME'],
+    [["--ovs-cni-image=ovs:1"], '--ovs-cni-image "ovs:1": an image is REGISTRY/NAME:TAG or'],
     [["--dump-crds=maybe"], '--dump-crds has to be true or false, found "maybe"'],
     [["--image-pull-policy=Now"], '--image-pull-policy has to be one of Always, Never, IfNotPresent, found "Now"'],
   ])("%j is refused in one sentence", (args, sentence) => {
