@@ -1,5 +1,5 @@
-import { MAC_POOL_GROUP } from "../api/names.ts";
-import { ApiError, ConnectionError } from "../kube/client/api-error.ts";
+import { MAC_POOL_GROUP, MAC_POOL_INSPECTION_PORT_NAME, MAC_POOL_SERVICE } from "../api/names.ts";
+import { ApiError, ConnectionError, isForbidden } from "../kube/client/api-error.ts";
 
 /** A failure with a sentence for the user; exit code 2. */
 export class CliError extends Error {
@@ -13,6 +13,32 @@ const SILENT = "ETIMEDOUT";
 const OWN_NAMESPACE =
   "For one namespace, write -n NAMESPACE --pool-namespace NAMESPACE; the pool's service needs the Role macpool-inspection of " +
   "docs/guide/for-vm-owners.md. For the whole cluster, ask for a ClusterRoleBinding to kubemacpool-view.";
+
+const PROXY = `https:${MAC_POOL_SERVICE}:${MAC_POOL_INSPECTION_PORT_NAME}`;
+
+/** `namespace`: of the pool. The commands have the long form of -n, so that nobody adds options of this command line to them. */
+export function roleMissing(namespace: string): string {
+  const create = `kubectl --namespace ${namespace} create`;
+  return `you may not ask the MAC pool, because you have no Role macpool-inspection in namespace ${namespace}. An administrator gives it to all users with
+  ${create} role macpool-inspection --verb=get --resource=services/proxy --resource-name=${PROXY}
+  ${create} rolebinding macpool-inspection --role=macpool-inspection --group=system:authenticated`;
+}
+
+/** Whether the user may not read claims or pools in the cluster. */
+export function isForbiddenPool(error: unknown): error is ApiError {
+  return isForbidden(error) && error.request.includes(MAC_POOL_GROUP) && !IMPERSONATION.test(error.message);
+}
+
+const IMPERSONATION = / cannot impersonate/;
+
+/** The pool's service can't be asked, and its objects are not for the user. */
+export function neitherAnswers(
+  { message, advice }: { readonly message: string; readonly advice: string },
+  error: ApiError,
+): string {
+  const isPlace = message.includes("--pool-namespace");
+  return `the MAC pool's service can't be asked: ${message}. Nor may you read its objects: ${error.message}. ${isPlace ? OWN_NAMESPACE : advice}`;
+}
 
 /** What went wrong at the API server, in a sentence for the user; undefined for anything else. */
 export function describeFault(error: unknown, server: string): string | undefined {
@@ -30,7 +56,7 @@ export function describeFault(error: unknown, server: string): string | undefine
   }
   if (status === 401) return "the API server does not know these credentials: log in again";
   if (status !== 403) return message;
-  if (/ cannot impersonate/.test(message)) return `${message}: ask without --as`;
+  if (IMPERSONATION.test(message)) return `${message}: ask without --as`;
   return request.includes(MAC_POOL_GROUP)
     ? `${message}. ${OWN_NAMESPACE}`
     : `${message}: ask an administrator for that right`;

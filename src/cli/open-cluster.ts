@@ -10,12 +10,12 @@ import { RESOURCES } from "../kube/client/resource.ts";
 import { type Credentials, madeOfTls, userCredentials } from "../kube/credentials/credentials.ts";
 import type { PoolView } from "../mac-pool/inspection/rest/views.ts";
 import { noPool, ObjectBackend } from "./backends/object-backend.ts";
-import { NeedsService, type PoolBackend, ServiceUnavailable } from "./backends/pool-backend.ts";
+import { NeedsService, type PoolBackend, RoleMissing, ServiceUnavailable } from "./backends/pool-backend.ts";
 import { PoolObjects } from "./backends/pool-objects.ts";
 import { findPool, hasToken, proxyPath, withPoolToken } from "./backends/pool-service.ts";
 import { RestBackend, type RestTransport } from "./backends/rest-backend.ts";
 import type { Options } from "./command-line.ts";
-import { CliError, describeFault } from "./faults.ts";
+import { CliError, describeFault, isForbiddenPool, neitherAnswers, roleMissing } from "./faults.ts";
 
 /** How long the pool's service may take before the objects are asked; the API server itself has the whole timeout. */
 const SERVICE_TIMEOUT_MS = 10_000;
@@ -58,6 +58,8 @@ export class OpenCluster implements AsyncDisposable {
   /** Why the service can't be asked. */
   #unavailable: ServiceUnavailable | undefined;
   #isNoted = false;
+  /** Of the service. */
+  #poolNamespace: string | undefined;
 
   private constructor(credentials: Credentials, options: OpenOptions) {
     this.credentials = credentials;
@@ -126,7 +128,7 @@ export class OpenCluster implements AsyncDisposable {
     if (!names.includes(name)) throw new CliError(noPool(name, names));
   }
 
-  /** Reports once, before the first object is read. */
+  /** Reports once, when the first object is read. */
   #note(): void {
     if (!this.#isNoted) this.#options.onObjectsOnly(this.#unavailable?.message ?? "");
     this.#isNoted = true;
@@ -134,11 +136,14 @@ export class OpenCluster implements AsyncDisposable {
 
   /** A sentence for the user in place of what a call threw. */
   describe(error: unknown): unknown {
+    const why = this.#unavailable;
+    const role = why instanceof RoleMissing && this.#poolNamespace ? roleMissing(this.#poolNamespace) : undefined;
     if (error instanceof NeedsService) {
-      const why = this.#unavailable?.message ?? "";
-      return new CliError(`only the MAC pool's service knows ${error.message}. It can't be asked: ${why}`, {
-        cause: error,
-      });
+      const text = `only the MAC pool's service knows ${error.message}. ${role ?? `It can't be asked: ${why?.message ?? ""}`}`;
+      return new CliError(text, { cause: error });
+    }
+    if (why !== undefined && isForbiddenPool(error)) {
+      return new CliError(role ?? neitherAnswers(why, error), { cause: error });
     }
     const message = describeFault(error, this.credentials.server);
     return message === undefined ? error : new CliError(message, { cause: error });
@@ -150,6 +155,7 @@ export class OpenCluster implements AsyncDisposable {
     const isByToken = await hasToken(this.credentials);
     const place =
       poolNamespace === undefined ? await findPool(this.client, requestTimeoutMs) : { namespace: poolNamespace };
+    this.#poolNamespace = place.namespace;
     const credentials = isByToken
       ? withPoolToken(this.credentials)
       : (await import("./backends/pool-replica.ts")).certificateForReplica(this.credentials, this.client, place);

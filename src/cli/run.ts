@@ -111,13 +111,16 @@ async function carryOut(spec: CommandSpec, line: CommandLine, input: RunInput): 
   }
 }
 
-/** Each line of the text as wide as the terminal. */
+/** A line that somebody copies stays one. */
+const COMMAND = "  kubectl ";
+
+/** Each other line of the text as wide as the terminal. */
 function linesOf(text: string, terminal: Terminal): string {
   return text === ""
     ? ""
     : text
         .split("\n")
-        .map((line) => wrapped(terminal, line, 0))
+        .map((line) => (line.startsWith(COMMAND) ? `${line}\n` : wrapped(terminal, line, 0)))
         .join("");
 }
 

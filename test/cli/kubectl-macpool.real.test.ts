@@ -198,7 +198,7 @@ describe("kubectl macpool on a real API server", () => {
     const refused = await macpool("list", "--kubeconfig", poor);
     expect(refused.code).toBe(2);
     expect(refused.stderr).toMatch(
-      /\nerror: mac(claims|pools).* is forbidden: User "poor".*ClusterRoleBinding to kubemacpool-view\.\n$/,
+      /^error: .* Nor may you read its objects: mac(claims|pools).* is forbidden: User "poor".*ClusterRoleBinding to kubemacpool-view\.\n$/,
     );
     const dead = join(folder, "dead.kubeconfig");
     await writeFile(dead, harness.controlPlane.kubeconfigText.replace(/server: .*/, "server: https://127.0.0.1:1"));

@@ -260,11 +260,4 @@ SERVICE_AWAY
     );
     expect((await say({ ...away, pools, claims }, "list")).stdout).toContain("ac:00:00:00:00:07");
   });
-
-  it("are told to be forbidden with what to ask for", async () => {
-    const forbidden = status(403, "macpools is forbidden", "Forbidden");
-    expect((await say({ ...away, pools: forbidden, claims: forbidden }, "list")).stderr).toMatch(
-      /\nerror: macpools is forbidden\. For one namespace, write -n NAMESPACE --pool-namespace NAMESPACE; .*\n$/,
-    );
-  });
 });

@@ -137,6 +137,9 @@ export class ServiceUnavailable extends Error {
   }
 }
 
+/** The user may not use the proxy of the pool's Service, which a Role in the pool's namespace allows. */
+export class RoleMissing extends ServiceUnavailable {}
+
 /** Only the pool's REST interface knows the answer; `message` says what: `the denials`. */
 export class NeedsService extends Error {
   override readonly name = "NeedsService";

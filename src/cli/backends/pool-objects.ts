@@ -59,7 +59,7 @@ export class PoolObjects {
   readonly #onRead: () => void;
   #reports: Promise<readonly NodeMACs[] | undefined> | undefined;
 
-  /** `timeoutMs`: of each answer. `now`: the wall clock. `onRead` is called before each read of claims and pools. */
+  /** `timeoutMs`: of each answer. `now`: the wall clock. `onRead` is called after each read of claims and pools that the user may do. */
   constructor(client: KubeClient, timeoutMs: number, now: () => number, onRead: () => void) {
     this.#client = client;
     this.#now = now;
@@ -69,25 +69,23 @@ export class PoolObjects {
 
   /** Sorted by address. */
   async claims(): Promise<MACClaim[]> {
-    this.#onRead();
     const { items } = await this.#client.list(CLAIMS, this.#options);
+    this.#onRead();
     return items.sort((a, b) => (a.spec.mac < b.spec.mac ? -1 : 1));
   }
 
   async claim(mac: Mac): Promise<MACClaim | undefined> {
-    this.#onRead();
-    try {
-      return await this.#client.get(CLAIMS, { name: claimName(mac) }, this.#options);
-    } catch (error) {
+    const claim = await this.#client.get(CLAIMS, { name: claimName(mac) }, this.#options).catch((error: unknown) => {
       // A 404 without details means that the API server does not serve the kind.
-      if (isNotFound(error) && error.details !== undefined) return undefined;
-      throw error;
-    }
+      if (!isNotFound(error) || error.details === undefined) throw error;
+    });
+    this.#onRead();
+    return claim ?? undefined;
   }
 
   async pools(): Promise<MACPool[]> {
-    this.#onRead();
     const { items } = await this.#client.list(POOLS, this.#options);
+    this.#onRead();
     return items.sort((a, b) => ((a.metadata.name ?? "") < (b.metadata.name ?? "") ? -1 : 1));
   }
 
@@ -169,9 +167,9 @@ export class PoolObjects {
 
   /** The claims, and then their changes. Another `list` follows when the watch ends. */
   async *changes(signal: AbortSignal): AsyncGenerator<ClaimChange> {
-    this.#onRead();
     while (!signal.aborted) {
       const { items, resourceVersion } = await this.#client.list(CLAIMS, { managedFields: false, signal });
+      this.#onRead();
       yield { list: items };
       yield* this.#watch(resourceVersion, signal);
     }

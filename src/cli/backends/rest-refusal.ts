@@ -3,7 +3,7 @@ import { ApiError, ConnectionError } from "../../kube/client/api-error.ts";
 import type { ProblemView } from "../../mac-pool/inspection/rest/views.ts";
 import { CliError } from "../faults.ts";
 import { plain } from "./plain-text.ts";
-import { ServiceUnavailable } from "./pool-backend.ts";
+import { RoleMissing, ServiceUnavailable } from "./pool-backend.ts";
 
 /** Errors from the pool's REST interface, or from the API server in front of it. */
 
@@ -75,8 +75,7 @@ function sentenceOf({ code, detail, parameter = "", didYouMean }: ProblemView): 
 function unavailableBecause(status: number, body: unknown): ServiceUnavailable {
   const { message } = (body ?? {}) as { readonly message?: unknown };
   const text = typeof message === "string" ? plain(message).replace(/^error trying to reach service: /, "") : "";
-  if (status === 403)
-    return new ServiceUnavailable(`you may not use the proxy of its Service (${text || "403"})`, NO_PROXY);
+  if (status === 403) return new RoleMissing(`you may not use the proxy of its Service (${text || "403"})`, NO_PROXY);
   if (status === 404) return new ServiceUnavailable("its Service does not exist there", ABSENT);
   if (status === 429)
     return new ServiceUnavailable(`the API server refuses more requests for now (${text || status})`, LATER);
