@@ -33,6 +33,17 @@ export interface WebhooksOptions {
   readonly onDenied: (kind: OwnerKind, request: AdmissionRequest, refusal: Refusal) => void;
 }
 
+/** kubectl applies several objects of a file, and does not say which of them was refused. */
+function naming(object: string, answer: AdmissionAnswer): AdmissionAnswer {
+  if (answer.allowed) return answer;
+  const [, ...behind] = answer.message.split(object);
+  const isNamed = behind.some((text) => !PART_OF_NAME.test(text));
+  return isNamed ? answer : { ...answer, message: `${object}: ${answer.message}` };
+}
+
+/** `VirtualMachine default/web` does not name `VirtualMachine default/web-2`. */
+const PART_OF_NAME = /^[\w.*-]*\w/;
+
 /**
  * Serves the admission webhooks, counts what they decide and logs refusals. A container that was started anew is still asked
  * as one of the Service's: a review waits for its caches, because a replica that knows no pool would refuse every VM.
@@ -45,13 +56,13 @@ export function routeWebhooks(routes: PostRoutes, options: WebhooksOptions): voi
     const webhook = path.slice(1);
     const decided = (decision: Decision, request: AdmissionRequest): AdmissionAnswer | Promise<AdmissionAnswer> => {
       const { refusal } = decision;
-      if (refusal !== undefined) {
-        metrics.denied(refusal.code);
-        const object = describeObject(objectOfRequest(kind, request));
-        log.add({ object, code: refusal.code, dryRun: request.dryRun }, refusal.message);
-        onDenied(kind, request, refusal);
-      }
-      return names.render(decision, request);
+      if (refusal === undefined) return names.render(decision, request);
+      metrics.denied(refusal.code);
+      const object = describeObject(objectOfRequest(kind, request));
+      log.add({ object, code: refusal.code, dryRun: request.dryRun }, refusal.message);
+      onDenied(kind, request, refusal);
+      const answer = names.render(decision, request);
+      return answer instanceof Promise ? answer.then((later) => naming(object, later)) : naming(object, answer);
     };
     const decide: Review = (request, signal) => {
       const decision = REVIEWS[kind](request, parts, signal);

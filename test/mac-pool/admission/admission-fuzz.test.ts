@@ -128,6 +128,30 @@ describe("an object that is sent before the caches are filled", () => {
   });
 });
 
+describe("an object that is refused", () => {
+  const refusalOf = async (object: object, namespace = "default"): Promise<string> => {
+    const request = { ...reviewRequest("VirtualMachine", object), namespace };
+    const review = { apiVersion: "admission.k8s.io/v1", kind: "AdmissionReview", request };
+    const { response } = JSON.parse(String(await served()(MAC_POOL_PATHS.virtualMachines, JSON.stringify(review))));
+    expect(response.allowed).toBe(false);
+    return response.status.message;
+  };
+  const named = (object: object, name: string) => ({ ...object, metadata: { name } });
+
+  it("is named, since a file may have several", async () => {
+    expect(await refusalOf(named(vm([{ name: "a" }]), "web"), "ghost")).toMatch(
+      /^VirtualMachine ghost\/web: namespace "ghost" does not exist, /,
+    );
+  });
+
+  it("is named once", async () => {
+    const twins = ["a", "b"].map((name) => ({ name, macAddress: "02:00:00:00:00:01" }));
+    expect(await refusalOf(named(vm(twins), "web"))).toMatch(
+      /^duplicate MAC address 02:00:00:00:00:01 in VirtualMachine default\/web: /,
+    );
+  });
+});
+
 describe("whatever object is sent", () => {
   it("is answered, and admitted as it is or refused with a reason", async () => {
     const post = served();
@@ -139,7 +163,7 @@ describe("whatever object is sent", () => {
         const review = { apiVersion: "admission.k8s.io/v1", kind: "AdmissionReview", request };
         const { response } = JSON.parse(String(await post(to.path, JSON.stringify(review))));
         expect(response.uid).toBe(request.uid);
-        if (!response.allowed) expect(response.status.message.length).toBeGreaterThan(20);
+        if (!response.allowed) expect(response.status.message).toContain(`${to.kind} ${request.namespace ?? ""}/`);
       }),
       { numRuns: OBJECTS },
     );
