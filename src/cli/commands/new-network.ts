@@ -158,7 +158,7 @@ async function toldSentence(bridge: string, { ask, namespace }: CommandInput): P
     if (told !== undefined)
       return describeNodes(
         bridge,
-        told.on.map(({ node, notNow }) => (notNow === undefined ? node : `${node} (${notNow})`)),
+        told.on.map(({ node, notNow }) => (notNow === undefined ? node : `${node}, which ${notNow}`)),
         told.nodes,
         told.totalNodes,
       );

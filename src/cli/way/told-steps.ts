@@ -1,17 +1,21 @@
 import { nodesHave } from "../../api/network-text.ts";
 import type { Step } from "../../api/way.ts";
 import type { BridgeOnNodeView, BridgeView, NetworkView } from "../../mac-pool/inspection/rest/views.ts";
+import type { FindingCode } from "../../nad-lint/finding.ts";
 import { vlansOf } from "../network-text.ts";
 import { named, ok, quoted, staysOn, unknown, wrong } from "./step.ts";
 
 /** Steps of a network by what the pool's service tells of it, where the objects themselves are out of the user's reach. */
+
+/** The step after it says these. */
+const OF_BRIDGE: readonly string[] = ["bridge-on-no-node", "bridge-not-now"] satisfies FindingCode[];
 
 export function toldNetwork(view: NetworkView): Step {
   const { namespace, name, bridge, findings } = view;
   const network = quoted(`${namespace}/${name}`);
   const error = findings.find(({ severity, code }) => severity === "error" && code !== "key-ignored");
   if (error !== undefined) return wrong("network", `${network}: ${quoted(error.message)}`, showNetwork(view));
-  const [warning] = findings;
+  const warning = findings.find(({ code }) => !OF_BRIDGE.includes(code));
   const said = warning === undefined ? "" : `. Warning: ${quoted(warning.message)}`;
   const leads =
     bridge === undefined
