@@ -51,7 +51,7 @@ describe("kubectl macpool status", () => {
     const { stdout, exitCode } = await say({ findings: FINDINGS }, "status");
     expect(exitCode).toBe(1);
     expect(stdout.split("\n\n")[1]).toBe(
-      "Of networks: NETWORK_FAULTY, BRIDGE_FAULTY: kubectl macpool networks shows where.\n" +
+      "Of networks: NETWORK_FAULTY, BRIDGE_FAULTY. kubectl macpool networks shows where.\n" +
         "2 problems: kubectl macpool doctor says what to do about each.\n",
     );
   });

@@ -139,7 +139,7 @@ function othersText({ ofPool, total, collisions }: Problems, options: Options, t
   const ofNetworks = codesText(ofPool.get(NETWORKS) ?? []);
   const others = [
     ...(ofNoPool === "" ? [] : [`Of no pool: ${ofNoPool}`]),
-    ...(ofNetworks === "" ? [] : [`Of networks: ${ofNetworks}: kubectl macpool networks shows where.`]),
+    ...(ofNetworks === "" ? [] : [`Of networks: ${ofNetworks}. kubectl macpool networks shows where.`]),
     ...(collisions.length === 0 ? [] : [collisionsText(collisions.length)]),
   ].map((text) => wrapped(terminal, pastable(text, options), 0));
   if (total === 0) return others.length === 0 ? "No problems.\n" : others.join("");

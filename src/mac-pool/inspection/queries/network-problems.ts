@@ -1,4 +1,5 @@
 import { waitingText } from "../../../api/waiting-text.ts";
+import type { FindingCode } from "../../../nad-lint/finding.ts";
 import type { FindingView } from "../rest/consistency-views.ts";
 import type { BridgeView, NetworkFindingView, NetworkView } from "../rest/network-views.ts";
 import { mtusDiffer } from "./bridge-view.ts";
@@ -45,8 +46,7 @@ export class NetworkProblems {
 
   add(network: NetworkView): void {
     for (const one of network.findings) {
-      // The bridge has those of its uplinks.
-      if (one.code.startsWith(UPLINK)) continue;
+      if (one.code.startsWith(UPLINK) || one.code === SAME_NETWORK) continue;
       const key = `${one.code} ${one.message}`;
       const known = this.#faulty.get(key);
       if (known === undefined) this.#faulty.set(key, { first: network, one, count: 1 });
@@ -74,4 +74,7 @@ export class NetworkProblems {
   }
 }
 
+/** The bridge has those of its uplinks. */
 const UPLINK = "uplink-";
+/** Most clusters have several networks on one segment, because they mean to: no frame is lost. */
+const SAME_NETWORK: FindingCode = "same-network";
