@@ -1,5 +1,6 @@
 import { describeHostConflict, HOST_CONFLICT_ADVICE } from "../api/host-interfaces.ts";
 import { describeUnusable, formatMac, type Mac } from "../api/mac.ts";
+import { saidByPod } from "../api/said-by-pods.ts";
 import type { OwnerView } from "../mac-pool/inspection/rest/views.ts";
 import type { KnownClaim, KnownOwner, ListedClaim, UnclaimedAddress } from "./backends/pool-backend.ts";
 import type { CommandInput } from "./command.ts";
@@ -58,7 +59,6 @@ export function describeClaim(claim: KnownClaim, terminal: Terminal, nowMs: numb
   return wrapped(terminal, `${mac} ${verb} ${held}`, 0) + [...details, said, conflict].filter(Boolean).join("\n");
 }
 
-const SAID = "only its annotation network-status says so, and who may write the pod can write that";
 export const UNMANAGED = "the MAC pool does not manage it";
 
 /** What has the address beside its owners. */
@@ -72,7 +72,7 @@ export function besideText(
 ): string {
   const texts = [...unmanagedInstances, ...sayingPods].map((party) => {
     const where = party.node === undefined ? "" : ` on ${party.node}`;
-    const why = party.saidBy === undefined ? UNMANAGED : SAID;
+    const why = party.saidBy === undefined ? UNMANAGED : saidByPod(party);
     return `${describeOwner(party)}${where} has ${mac} too: ${why}.`;
   });
   return texts.map((text) => wrapped(terminal, text, 0)).join("");

@@ -210,7 +210,11 @@ function aloneInCluster(facts: WayFacts, mac: string, name: string): Step {
   if (collision !== undefined && others.length + elsewhere > 0) {
     const who = named([...others.map(partyText), ...hiddenText(elsewhere)]);
     if (collision.isSaid && others.every(({ saidBy }) => saidBy !== undefined)) {
-      return unknown("alone", `by what pods say of themselves, ${mac} is also in use by ${who}`, collision.advice);
+      return unknown(
+        "alone",
+        `nothing else that the pool knows runs with ${mac}; by what pods say of themselves, it is also in use by ${who}`,
+        collision.advice,
+      );
     }
     if (knowsRunning || others.some((one) => one.node !== undefined)) {
       return wrong("alone", `${mac} is also in use by ${who}`, collision.advice);
@@ -247,9 +251,18 @@ function hostsWith({ history, reports }: WayFacts, mac: string, name: string) {
   return { value: hosts.length === 0 ? undefined : describeHosts(hosts) };
 }
 
-function partyText({ kind, namespace, name, isManaged, saidBy, notRunningYet }: UsedNowView["parties"][number]) {
+function partyText({
+  kind,
+  namespace,
+  name,
+  isManaged,
+  saidBy,
+  asksForIt,
+  notRunningYet,
+}: UsedNowView["parties"][number]) {
   const unmanaged = isManaged === false && saidBy === undefined ? ` (${UNMANAGED})` : "";
-  return `${kind} ${namespace}/${name}${unmanaged}${notRunningYet === true ? " (starting)" : ""}`;
+  const asks = asksForIt === true ? " (asks for it)" : "";
+  return `${kind} ${namespace}/${name}${unmanaged}${asks}${notRunningYet === true ? " (starting)" : ""}`;
 }
 
 /** A VM, its instance and its launcher are one. */

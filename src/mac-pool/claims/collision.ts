@@ -14,6 +14,8 @@ export interface RunningObject {
   readonly isManaged: boolean;
   /** Where only this annotation of a pod says that it has the address: who may write the pod can write it. */
   readonly saidBy?: "network-status";
+  /** With `saidBy`: the pod asks for the address too, which nobody has judged. */
+  readonly asksForIt?: true;
 }
 
 /** The objects that are on a network with another of them, or may be. `domains` are in the order of the objects. */

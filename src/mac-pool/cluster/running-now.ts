@@ -5,6 +5,7 @@ import { textAt } from "../../kube/json-path.ts";
 import type { RunningObject } from "../claims/collision.ts";
 import { cut, mayBe } from "../claims/owner.ts";
 import { instanceMacs, type ListedMac, podMacs, referenceOf } from "../objects/listed-macs.ts";
+import { askedFor } from "../objects/pod-networks.ts";
 import { attachmentsOfPod, isNotAttached, runningInstance, runningPod, runsOnNode } from "../objects/running.ts";
 
 /** Something that runs with an address, and its network. */
@@ -45,7 +46,9 @@ export function podWith(mac: Mac, pod: KubeObject, isManaged: boolean, owners: O
   const attachment = attachmentsOfPod(pod).find((one) => one.mac === mac);
   if (attachment === undefined) return undefined;
   const network = cut(attachment.network, MAX_NETWORK_CHARS);
-  return { ...found, network, interface: cut(attachment.interface, MAX_NAME_CHARS), saidBy: "network-status" };
+  const nic = cut(attachment.interface, MAX_NAME_CHARS);
+  const asks = askedFor(pod, mac).length > 0 ? { asksForIt: true as const } : {};
+  return { ...found, network, interface: nic, saidBy: "network-status", ...asks };
 }
 
 /** Where an object has the address: by its network, and by the claim if it is an owner. */

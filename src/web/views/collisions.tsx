@@ -1,4 +1,5 @@
 import { STATION } from "../../api/host-interfaces.ts";
+import { saidByPod } from "../../api/said-by-pods.ts";
 import type { CollisionView } from "../../mac-pool/inspection/rest/views.ts";
 import { collisionList, collisions } from "../live-lists.ts";
 import { Empty } from "../parts/empty.tsx";
@@ -54,9 +55,8 @@ function CollisionTable({ collisions: shown }: { readonly collisions: readonly C
     return (
       <Empty title="Nothing collides.">
         <p>
-          An address appears here while two running VMs or pods have it. Both had it before the pool, a policy allows
-          it, a guest has given itself another address than its VM has, or a namespace is not managed. It also appears
-          while a node sees a {STATION} use the address of a VM or pod that runs there.
+          An address appears here while two running VMs or pods have it: from before the pool, by a policy, by a guest,
+          or where the pool does not manage it. It also appears while a node sees a {STATION} use it.
         </p>
       </Empty>
     );
@@ -100,8 +100,7 @@ export function CollisionCard({ collision }: { readonly collision: CollisionView
                   , got it <Time at={party.since} />
                 </>
               )}
-              {party.saidBy !== undefined && `, by its annotation ${party.saidBy} only`}
-              {party.isManaged === false && party.saidBy === undefined && ", which the pool does not manage"}
+              {party.saidBy ? `: ${saidByPod(party)}` : party.isManaged === false && ": the pool does not manage it"}
             </span>
           </li>
         ))}

@@ -195,8 +195,12 @@ describe("the step alone", () => {
     expect(step("alone", { collisions: { value: [collision] } })).toEqual({
       step: "alone",
       state: "unknown",
-      text: `by what pods say of themselves, ${MAC} is also in use by Pod lab/t4`,
+      text: `nothing else that the pool knows runs with ${MAC}; by what pods say of themselves, it is also in use by Pod lab/t4`,
       remedy: advice,
     });
+    const asking = { ...collision, parties: [{ ...party, asksForIt: true as const }] };
+    expect(step("alone", { collisions: { value: [asking] } })?.text).toMatch(
+      /by what pods say of themselves, it is also in use by Pod lab\/t4 \(asks for it\)$/,
+    );
   });
 });

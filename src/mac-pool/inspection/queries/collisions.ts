@@ -17,7 +17,7 @@ const MAX_PARTIES = 100;
 const ADVICE =
   "Stop all but one of the parties, or give them other addresses: leave the address out to get one from the pool.";
 
-const SAID_ADVICE = "Where only its annotation says that a pod has it, look at the pod's interfaces first.";
+const SAID_ADVICE = "Where only its annotations say that a pod has it, look at the pod's interfaces first.";
 
 /** An address that several running objects have on networks that can meet, or one and a station outside the cluster. */
 interface Collision {
@@ -118,7 +118,7 @@ export function partyViews(mac: Mac, parties: readonly RunningAt[], catalog: Cat
 }
 
 function partyView(mac: Mac, party: RunningAt, catalog: Catalog): CollisionPartyView {
-  const { kind, namespace, name, network, interface: listed, saidBy, isManaged } = party;
+  const { kind, namespace, name, network, interface: listed, saidBy, asksForIt, isManaged } = party;
   const { pods, instances } = catalog.caches;
   const { owners = [] } = catalog.claims.get(mac)?.status ?? {};
   const owner = owners.find((each) => isSameObject(each, party));
@@ -135,6 +135,7 @@ function partyView(mac: Mac, party: RunningAt, catalog: Catalog): CollisionParty
     ...(network === undefined ? {} : { network }),
     ...(node === "" ? {} : { node }),
     ...(saidBy === undefined ? {} : { saidBy }),
+    ...(asksForIt === undefined ? {} : { asksForIt }),
     ...(isManaged ? {} : { isManaged }),
   };
 }

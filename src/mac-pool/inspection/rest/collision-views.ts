@@ -16,6 +16,10 @@ const collisionPartyViewSchema = z.object({
     .literal("network-status")
     .exactOptional()
     .describe("Only this annotation of the pod says that it has the address. Who may write the pod can write it."),
+  asksForIt: z
+    .literal(true)
+    .exactOptional()
+    .describe("With `saidBy`: the pod asks for the address in its annotation `k8s.v1.cni.cncf.io/networks` too."),
   isManaged: z
     .literal(false)
     .exactOptional()
@@ -24,7 +28,7 @@ const collisionPartyViewSchema = z.object({
 export type CollisionPartyView = z.infer<typeof collisionPartyViewSchema>;
 
 export const listedBy = z
-  .array(collisionPartyViewSchema.omit({ node: true, since: true, saidBy: true }))
+  .array(collisionPartyViewSchema.omit({ node: true, since: true, saidBy: true, asksForIt: true }))
   .exactOptional()
   .describe("Objects that only list the address, as far as the reader may see them: they keep it from nobody.");
 
@@ -33,7 +37,7 @@ export const besideView = {
   sayingPods: z
     .array(collisionPartyViewSchema)
     .exactOptional()
-    .describe("Pods of which only their annotation says that they have the address; lists leave it out."),
+    .describe("Pods of which only their annotations say that they have the address; lists leave it out."),
   unmanagedInstances: z
     .array(collisionPartyViewSchema)
     .exactOptional()

@@ -65,6 +65,19 @@ it("are parties of a collision, and are told apart from those that the pool know
   expect(findings.map(({ code }) => code)).not.toContain("SHARED_ADDRESS");
 });
 
+it("are told apart from those that ask for the address too, which multus gives to whom asks", async () => {
+  const annotations = { [NETWORKS_ANNOTATION]: networksOf(FIRST), [NETWORK_STATUS_ANNOTATION]: statusOf(FIRST) };
+  const pods = [podOf("lab", "t4", annotations, "node-b")];
+  const claims = [claimOf(FIRST, [owner("default", "web")])];
+  await using fixture = await InspectionFixture.start({ namespaces: NAMESPACES, ...machine, pods, claims });
+  const asking = { ...said, asksForIt: true };
+  expect(fixture.inspector.claim(formatMac(FIRST), EVERYTHING).sayingPods).toEqual([asking]);
+  expect(fixture.inspector.collisionsIn(undefined, EVERYTHING).items[0]).toMatchObject({
+    isSaid: true,
+    parties: [{ name: "web" }, asking],
+  });
+});
+
 it("have no claim that misses, and are named to who checks the address and may see them", async () => {
   const asking = podOf("lab", "t4", { [NETWORKS_ANNOTATION]: networksOf(FIRST) });
   await using fixture = await InspectionFixture.start({ namespaces: NAMESPACES, pods: [asking] });
