@@ -105,10 +105,6 @@ const MAX_REQUEST_TIMEOUT_MS = 86_400_000;
 /** `-o=json`, as kubectl takes it; parseArgs knows `-ojson` and `-o json`. */
 const SHORT_WITH_EQUALS = /^(-[a-zA-Z])=/;
 
-/** As kubectl has them. */
-const SELECTORS = ["l", "selector"];
-const INSTEAD_OF_LABELS = "use -n NAMESPACE, list --pool NAME, or kubectl get macclaim -l LABEL=VALUE";
-
 /** Options may stand anywhere; `-ojson`, `-o=json`, `--output=json` and `--output json` are the same. */
 export function parseCommandLine(argv: readonly string[], commands: readonly CommandUsage[] = []): CommandLine {
   const { values, positionals } = parsed(optionsEnd(argv), commands);
@@ -203,8 +199,9 @@ function parsed(args: string[], commands: readonly CommandUsage[]) {
     const [sentence = ""] = (error as Error).message.split(/\.?(?:\n| To specify)/);
     const [, unknown = ""] = /^Unknown option '--?([^']+)'$/.exec(sentence) ?? [];
     const meant = closestName(unknown, Object.keys(options));
-    const otherwise = SELECTORS.includes(unknown) ? INSTEAD_OF_LABELS : "see kubectl macpool --help";
-    throw new UsageError(`${sentence}: ${meant === undefined ? otherwise : `did you mean --${meant}?`}`);
+    throw new UsageError(
+      `${sentence}: ${meant === undefined ? "see kubectl macpool --help" : `did you mean --${meant}?`}`,
+    );
   }
 }
 

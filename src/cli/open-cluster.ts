@@ -1,12 +1,13 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import type { HostInterface } from "../api/host-interfaces.ts";
+import { MAC_CLAIMS } from "../api/kinds.ts";
 import type { Mac } from "../api/mac.ts";
 import { PRODUCT_VERSION } from "../api/names.ts";
 import { ApiCaller } from "../kube/client/api-caller.ts";
-import { isNotFound } from "../kube/client/api-error.ts";
+import { isForbidden, isNotFound } from "../kube/client/api-error.ts";
 import { KubeClient } from "../kube/client/client.ts";
 import { withQuery } from "../kube/client/paths.ts";
-import { RESOURCES } from "../kube/client/resource.ts";
+import { RESOURCES, type Resource } from "../kube/client/resource.ts";
 import { type Credentials, madeOfTls, userCredentials } from "../kube/credentials/credentials.ts";
 import type { PoolView } from "../mac-pool/inspection/rest/views.ts";
 import { noPool, ObjectBackend } from "./backends/object-backend.ts";
@@ -21,6 +22,9 @@ import { CliError, describeFault, isForbiddenPool, neitherAnswers, roleMissing }
 const SERVICE_TIMEOUT_MS = 10_000;
 /** Of a watch; the server sends something each half minute. */
 const SILENCE_MS = 100_000;
+
+const NO_LABELS =
+  "-l asks for the labels of MACClaims, which takes a right in the whole cluster: use -n NAMESPACE, or --pool NAME, without -l";
 
 const USER_AGENT = `kubectl-macpool/${PRODUCT_VERSION}`;
 
@@ -109,6 +113,18 @@ export class OpenCluster implements AsyncDisposable {
       if (hosts === undefined || stations === undefined) return undefined;
       return new Map([...[...stations].map(([mac, host]) => [mac, [host]] as const), ...hosts]);
     } catch (error) {
+      throw this.describe(error);
+    }
+  }
+
+  /** Names of the MACClaims that have the labels, by the user's own rights. */
+  async claimsWith(labelSelector: string): Promise<ReadonlySet<string>> {
+    const options = { managedFields: false, timeoutMs: this.#options.options.requestTimeoutMs, labelSelector };
+    try {
+      const { items } = await this.client.list(MAC_CLAIMS as Resource, options);
+      return new Set(items.map(({ metadata }) => metadata.name ?? ""));
+    } catch (error) {
+      if (isForbidden(error)) throw new CliError(`${NO_LABELS}: ${error.message}`, { cause: error });
       throw this.describe(error);
     }
   }

@@ -26,7 +26,7 @@ describe("wrong usage", () => {
     [["map", "--from", "x"], '--from "x" is not a MAC address: write six octets'],
     [["map", "--from", "02:00:00:00:00:02", "--to", "02:00:00:00:00:01"], "--to is below --from"],
     [["list", "--from", FIRST], "list has no option --from, which belongs to map"],
-    [["list", "-w", "--pool", "default"], "a watch is of all pools: leave --pool out"],
+    [["list", "-w", "--pool", "default"], "a watch is of all addresses: leave --pool out"],
     [["ranges", "--size", "4"], "--size belongs to --suggest"],
     [["ranges", "--suggest", "--size", "0"], '--size "0" is not a number from 1 to 16777216'],
     [["ui", "--port", "70000"], '--port "70000" is not a number from 1 to 65535'],
