@@ -1,19 +1,10 @@
-import type { Browser, BrowserContextOptions, Page } from "playwright-core";
+import type { Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { formatMac, type Mac } from "../../src/api/mac.ts";
 import { claimOf, FIRST, InspectionFixture, owner } from "../mac-pool/inspection/inspection-fixture.ts";
 import { manyClaims, manyMacs, refuseMany } from "../mac-pool/inspection/queries/many-claims.ts";
-import { InspectionServer } from "../mac-pool/inspection/rest/inspection-server.ts";
-import {
-  CHROMIUM,
-  launchChromium,
-  openPage,
-  overflow,
-  printPage,
-  show,
-  takePicture,
-  type WatchedPage,
-} from "./chromium.ts";
+import { CHROMIUM, overflow, printPage, show, takePicture } from "./chromium.ts";
+import { FixturePage } from "./fixture-page.ts";
 
 const CLAIMS = 100_000;
 /** What a browser lays out without a delay that somebody notices. */
@@ -46,31 +37,21 @@ const LOOKS = [
 ] as const;
 
 describe.skipIf(CHROMIUM === undefined)("the page in a browser, with 100,000 claims", () => {
-  let harness: InspectionFixture;
-  let server: InspectionServer;
-  let browser: Browser;
+  let served: FixturePage;
   beforeAll(async () => {
-    harness = await InspectionFixture.start(manyClaims(MACS));
-    refuseMany(harness.denials, MACS);
-    server = await InspectionServer.start(harness);
-    browser = await launchChromium();
+    served = await FixturePage.start(await InspectionFixture.start(manyClaims(MACS)));
+    refuseMany(served.fixture.denials, MACS);
   });
   afterAll(async () => {
-    await browser?.close();
-    await server?.[Symbol.asyncDispose]();
-    await harness?.[Symbol.asyncDispose]();
+    await served?.[Symbol.asyncDispose]();
   });
 
-  const open = (fragment: string, options: BrowserContextOptions = {}): Promise<WatchedPage> => {
-    const extraHTTPHeaders = { authorization: "Bearer viewer" };
-    return openPage(browser, `http://127.0.0.1:${server.port}/${fragment}`, { extraHTTPHeaders, ...options });
-  };
   const list = (page: Page) => page.getByRole("region", { name: "Addresses" });
   const rows = (page: Page) => list(page).locator("tbody tr:not(.gap)");
   const total = (page: Page, text: string) => page.getByRole("status").filter({ hasText: text }).waitFor();
 
   it.each(LOOKS)("opens each view with few elements, no wider than the window: $look", async ({ look, options }) => {
-    await using opened = await open("#/overview", options);
+    await using opened = await served.open("#/overview", options);
     const { page } = opened;
     for (const { fragment, title, text } of VIEWS) {
       await show(page, fragment);
@@ -85,7 +66,7 @@ describe.skipIf(CHROMIUM === undefined)("the page in a browser, with 100,000 cla
   });
 
   it("scrolls to the last address and draws only the rows in sight on the way", async () => {
-    await using opened = await open("#/addresses");
+    await using opened = await served.open("#/addresses");
     const { page } = opened;
     await total(page, "100,000 addresses");
     const most = (await page.evaluate(`new Promise((resolve) => {
@@ -106,7 +87,7 @@ describe.skipIf(CHROMIUM === undefined)("the page in a browser, with 100,000 cla
   });
 
   it("searches all of them as somebody types", async () => {
-    await using opened = await open("#/overview");
+    await using opened = await served.open("#/overview");
     const { page } = opened;
     const search = page.getByRole("searchbox", { name: "Search a MAC, VM, pod or namespace" });
     await search.pressSequentially("vm-4321");
@@ -120,20 +101,20 @@ describe.skipIf(CHROMIUM === undefined)("the page in a browser, with 100,000 cla
   });
 
   it("shows a claim that comes, without a reload", async () => {
-    await using opened = await open("#/addresses");
+    await using opened = await served.open("#/addresses");
     const { page } = opened;
     await total(page, "100,000 addresses");
     const between = MACS.findIndex((mac, at) => (MACS[at + 1] ?? 0) - mac > 1);
     const mac = ((MACS[between] ?? FIRST) + 1) as Mac;
-    await harness.objects.tell("ADDED", "macclaims", claimOf(mac, [owner("tenant-7", "late")]));
+    await served.fixture.objects.tell("ADDED", "macclaims", claimOf(mac, [owner("tenant-7", "late")]));
     await total(page, "100,001 addresses");
     await page.getByRole("link", { name: "tenant-7/late" }).waitFor();
-    await harness.objects.tell("DELETED", "macclaims", claimOf(mac, []));
+    await served.fixture.objects.tell("DELETED", "macclaims", claimOf(mac, []));
     await total(page, "100,000 addresses");
   });
 
   it("prints the rows that were read, says how many there are, and no blank paper", async () => {
-    await using opened = await open("#/addresses");
+    await using opened = await served.open("#/addresses");
     const { page } = opened;
     await total(page, "100,000 addresses");
     await page.evaluate(`matchMedia("print").addEventListener("change", ({ matches }) => {
@@ -154,7 +135,7 @@ describe.skipIf(CHROMIUM === undefined)("the page in a browser, with 100,000 cla
   });
 
   it("shows more of a long list to those who ask", async () => {
-    await using opened = await open("#/refusals");
+    await using opened = await served.open("#/refusals");
     const { page } = opened;
     const cards = page.getByRole("main").locator(".card");
     await expect.poll(() => cards.count()).toBe(100);

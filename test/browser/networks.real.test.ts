@@ -1,5 +1,5 @@
 import { readFile } from "node:fs/promises";
-import type { Browser, BrowserContextOptions, Page } from "playwright-core";
+import type { BrowserContextOptions, Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { formatMac } from "../../src/api/mac.ts";
 import {
@@ -10,9 +10,9 @@ import {
   owner,
 } from "../mac-pool/inspection/inspection-fixture.ts";
 import { bridgeOf, guestOf, nadOf, rawNad, reportOf } from "../mac-pool/inspection/networks.ts";
-import { InspectionServer } from "../mac-pool/inspection/rest/inspection-server.ts";
 import { shareOf } from "../support/share.ts";
-import { CHROMIUM, launchChromium, openPage, overflow, seriousFaults, takePicture } from "./chromium.ts";
+import { CHROMIUM, overflow, seriousFaults, takePicture } from "./chromium.ts";
+import { FixturePage } from "./fixture-page.ts";
 
 const nodeName = (index: number): string => `node-${String(index).padStart(3, "0")}`;
 const UPLINK = { name: "eth1", carrier: true, mtu: 1500 };
@@ -64,36 +64,21 @@ const BYTES = `performance.getEntriesByType("resource")
   .reduce((sum, { encodedBodySize }) => sum + encodedBodySize, 0)`;
 
 describe.skipIf(CHROMIUM === undefined)("networks in a browser", () => {
-  let browser: Browser;
-  beforeAll(async () => {
-    browser = await launchChromium();
-  });
-  afterAll(async () => {
-    await browser?.close();
-  });
-
   describe.each([
     { nodes: 3, networks: 9, told: "node-000 (1 running VM)" },
     { nodes: 16, networks: 12, told: "node-000 (1 running VM)" },
     { nodes: 50, networks: 60, told: "on 20 of 50 nodes" },
     { nodes: 1_000, networks: 500, told: "on 400 of 1,000 nodes" },
   ])("of $nodes nodes", ({ nodes, networks, told }) => {
-    let harness: InspectionFixture;
-    let server: InspectionServer;
+    let served: FixturePage;
     beforeAll(async () => {
-      harness = await InspectionFixture.start(clusterOf(nodes, networks));
-      server = await InspectionServer.start(harness);
+      served = await FixturePage.start(await InspectionFixture.start(clusterOf(nodes, networks)));
     });
     afterAll(async () => {
-      await server?.[Symbol.asyncDispose]();
-      await harness?.[Symbol.asyncDispose]();
+      await served?.[Symbol.asyncDispose]();
     });
 
-    const open = (options: BrowserContextOptions = {}) =>
-      openPage(browser, `http://127.0.0.1:${server.port}/#/networks`, {
-        extraHTTPHeaders: { authorization: "Bearer viewer" },
-        ...options,
-      });
+    const open = (options?: BrowserContextOptions) => served.open("#/networks", options);
     const row = (page: Page, name: string) =>
       page.getByRole("row").filter({ has: page.getByRole("rowheader", { name, exact: true }) });
     const cellsOf = async (page: Page, name: string) =>
@@ -182,7 +167,7 @@ describe.skipIf(CHROMIUM === undefined)("networks in a browser", () => {
       const before = (await cellsOf(page, "tenant-1/vlan101"))[column];
       expect(before).toMatch(/^0/);
       const late = guestOf("tenant-1", "late", ["vlan101"], nodeName(0));
-      await harness.objects.tell("ADDED", "virtualmachineinstances", late);
+      await served.fixture.objects.tell("ADDED", "virtualmachineinstances", late);
       await expect
         .poll(async () => (await cellsOf(page, "tenant-1/vlan101"))[column], { timeout: 10_000 })
         .toMatch(/^1/);
@@ -192,12 +177,9 @@ describe.skipIf(CHROMIUM === undefined)("networks in a browser", () => {
 
   it("are told beside each address: the bridge and the VLAN", async () => {
     const owners = [owner("tenant-0", "web", { network: "multus vlan100" })];
-    await using harness = await InspectionFixture.start({ ...clusterOf(3, 9), claims: [claimOf(FIRST, owners)] });
-    await using server = await InspectionServer.start(harness);
-    await using opened = await openPage(browser, `http://127.0.0.1:${server.port}/#/addresses`, {
-      extraHTTPHeaders: { authorization: "Bearer viewer" },
-      viewport: { width: 1280, height: 900 },
-    });
+    const fixture = await InspectionFixture.start({ ...clusterOf(3, 9), claims: [claimOf(FIRST, owners)] });
+    await using served = await FixturePage.start(fixture);
+    await using opened = await served.open("#/addresses", { viewport: { width: 1280, height: 900 } });
     const { page } = opened;
     const told = page.getByRole("region", { name: "Addresses" }).getByText("multus vlan100 br1, VLAN 100");
     await told.waitFor();
@@ -218,11 +200,8 @@ describe.skipIf(CHROMIUM === undefined)("networks in a browser", () => {
   });
 
   it("come in steps, as many as the reader asks for", async () => {
-    await using harness = await InspectionFixture.start(clusterOf(3, 70));
-    await using server = await InspectionServer.start(harness);
-    await using opened = await openPage(browser, `http://127.0.0.1:${server.port}/#/networks`, {
-      extraHTTPHeaders: { authorization: "Bearer viewer" },
-    });
+    await using served = await FixturePage.start(await InspectionFixture.start(clusterOf(3, 70)));
+    await using opened = await served.open("#/networks");
     const { page } = opened;
     await page.getByText("50 of 70 networks are shown.").waitFor();
     expect(await page.getByText("Without a bridge").count()).toBe(0);

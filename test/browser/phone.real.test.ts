@@ -1,4 +1,4 @@
-import type { Browser, Page } from "playwright-core";
+import type { Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { formatMac, type Mac } from "../../src/api/mac.ts";
 import {
@@ -10,8 +10,8 @@ import {
   vmOf,
 } from "../mac-pool/inspection/inspection-fixture.ts";
 import { bridgeOf, guestOf, nadOf, reportOf } from "../mac-pool/inspection/networks.ts";
-import { InspectionServer } from "../mac-pool/inspection/rest/inspection-server.ts";
-import { CHROMIUM, launchChromium, openPage, overflow, seriousFaults, show, takePicture } from "./chromium.ts";
+import { CHROMIUM, overflow, seriousFaults, show, takePicture } from "./chromium.ts";
+import { FixturePage } from "./fixture-page.ts";
 
 const RELEASED = (FIRST + 1) as Mac;
 const OWNER = ["tenant-development", "database-1"] as const;
@@ -75,26 +75,16 @@ const CUT = `[...document.querySelectorAll("body *")]
   .map((element) => element.tagName.toLowerCase() + " " + element.textContent.trim().slice(0, 60))`;
 
 describe.skipIf(CHROMIUM === undefined)("the page on a phone", () => {
-  let harness: InspectionFixture;
-  let server: InspectionServer;
-  let browser: Browser;
+  let served: FixturePage;
   beforeAll(async () => {
-    harness = await startCluster();
-    server = await InspectionServer.start(harness);
-    browser = await launchChromium();
+    served = await FixturePage.start(await startCluster());
   });
   afterAll(async () => {
-    await browser?.close();
-    await server?.[Symbol.asyncDispose]();
-    await harness?.[Symbol.asyncDispose]();
+    await served?.[Symbol.asyncDispose]();
   });
 
   const open = (colorScheme: "light" | "dark") =>
-    openPage(browser, `http://127.0.0.1:${server.port}/#/check`, {
-      extraHTTPHeaders: { authorization: "Bearer viewer" },
-      viewport: { width: 390, height: 844 },
-      colorScheme,
-    });
+    served.open("#/check", { viewport: { width: 390, height: 844 }, colorScheme });
   const rows = (page: Page) => page.getByRole("region", { name: "Addresses" }).locator("tbody tr:not(.gap)");
 
   it.each(["light", "dark"] as const)("cuts nothing, whatever the view: %s", async (scheme) => {

@@ -1,4 +1,3 @@
-import type { Browser } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { formatMac, type Mac } from "../../src/api/mac.ts";
 import type { MACClaim } from "../../src/api/mac-claim.ts";
@@ -9,9 +8,9 @@ import { namespaceLimit } from "../../src/mac-pool/claims/limit-refusals.ts";
 import { conflict } from "../../src/mac-pool/claims/refusals.ts";
 import type { DenialLog } from "../../src/mac-pool/inspection/queries/denials.ts";
 import { claimOf, InspectionFixture, instanceOf, owner, vmOf } from "../mac-pool/inspection/inspection-fixture.ts";
-import { InspectionServer } from "../mac-pool/inspection/rest/inspection-server.ts";
 import { Random } from "../support/random.ts";
-import { CHROMIUM, launchChromium, openPage, printPage, takePicture } from "./chromium.ts";
+import { CHROMIUM, printPage, takePicture } from "./chromium.ts";
+import { FixturePage } from "./fixture-page.ts";
 
 /** A pool as an administrator finds it on a Monday: a week of VMs that come and go, some refusals, one collision. */
 
@@ -135,26 +134,16 @@ const rangeOf = (start: number, size: number) => ({
 
 /** The pictures of the README are `portrait-overview` and `portrait-map` of this. */
 describe.skipIf(CHROMIUM === undefined)("the page in a browser, after a week", () => {
-  let harness: InspectionFixture;
-  let server: InspectionServer;
-  let browser: Browser;
+  let served: FixturePage;
   beforeAll(async () => {
-    harness = await startPortrait();
-    server = await InspectionServer.start(harness);
-    browser = await launchChromium();
+    served = await FixturePage.start(await startPortrait());
   });
   afterAll(async () => {
-    await browser?.close();
-    await server?.[Symbol.asyncDispose]();
-    await harness?.[Symbol.asyncDispose]();
+    await served?.[Symbol.asyncDispose]();
   });
 
   const open = (fragment: string, colorScheme: "light" | "dark" = "light") =>
-    openPage(browser, `http://127.0.0.1:${server.port}/${fragment}`, {
-      extraHTTPHeaders: { authorization: "Bearer viewer" },
-      viewport: { width: 1440, height: 900 },
-      colorScheme,
-    });
+    served.open(fragment, { viewport: { width: 1440, height: 900 }, colorScheme });
 
   it("tells in one look how full the pools are and when they will be, what collides and what was refused", async () => {
     await using opened = await open("#/overview");

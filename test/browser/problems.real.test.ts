@@ -1,4 +1,3 @@
-import type { Browser, BrowserContextOptions } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { formatMac, type Mac } from "../../src/api/mac.ts";
 import { conflict, full, type Refusal } from "../../src/mac-pool/claims/refusals.ts";
@@ -10,8 +9,8 @@ import {
   owner,
   vmOf,
 } from "../mac-pool/inspection/inspection-fixture.ts";
-import { InspectionServer } from "../mac-pool/inspection/rest/inspection-server.ts";
-import { CHROMIUM, launchChromium, openPage, overflow, seriousFaults, show, takePicture } from "./chromium.ts";
+import { CHROMIUM, overflow, seriousFaults, show, takePicture } from "./chromium.ts";
+import { FixturePage } from "./fixture-page.ts";
 
 const MARKUP = '<img src="x" onerror="document.title=1">';
 const TENANT = (FIRST + 0x1_00_00) as Mac;
@@ -63,13 +62,9 @@ const LOOKS = [
 ] as const;
 
 describe.skipIf(CHROMIUM === undefined)("problems in a browser", () => {
-  let harness: InspectionFixture;
-  let server: InspectionServer;
-  let browser: Browser;
+  let served: FixturePage;
   beforeAll(async () => {
-    harness = await startCluster();
-    server = await InspectionServer.start(harness);
-    browser = await launchChromium();
+    served = await FixturePage.start(await startCluster());
     const counts = { capacity: SIZE, used: SIZE, free: 0, pending: 0, quarantined: 0, hostAddresses: 0 };
     const isFull = full("tenant-b", counts as Parameters<typeof full>[1], undefined);
     refuse("tenant-b", "web-1", isFull);
@@ -78,26 +73,19 @@ describe.skipIf(CHROMIUM === undefined)("problems in a browser", () => {
     refuse("tenant-b", "asked", isFull, true);
   });
   afterAll(async () => {
-    await browser?.close();
-    await server?.[Symbol.asyncDispose]();
-    await harness?.[Symbol.asyncDispose]();
+    await served?.[Symbol.asyncDispose]();
   });
 
   function refuse(namespace: string, name: string, refusal: Refusal, dryRun = false): void {
     const request = { namespace, name, operation: "CREATE", dryRun, object: {}, oldObject: null };
-    harness.denials.add("VirtualMachine", request as unknown as Parameters<typeof harness.denials.add>[1], refusal);
+    const { denials } = served.fixture;
+    denials.add("VirtualMachine", request as unknown as Parameters<typeof denials.add>[1], refusal);
   }
-
-  const open = (fragment: string, options: BrowserContextOptions = {}) =>
-    openPage(browser, `http://127.0.0.1:${server.port}/${fragment}`, {
-      extraHTTPHeaders: { authorization: "Bearer viewer" },
-      ...options,
-    });
 
   it.each(LOOKS)(
     "tells the worst first, refusals by their reason, and what to do: $look",
     async ({ look, options }) => {
-      await using opened = await open("#/problems", options);
+      await using opened = await served.open("#/problems", options);
       const { page } = opened;
       const cards = page.getByRole("main").locator(".card");
       await expect.poll(() => cards.count()).toBe(4);
@@ -123,7 +111,7 @@ describe.skipIf(CHROMIUM === undefined)("problems in a browser", () => {
   );
 
   it.each(LOOKS)("shows the full pool first, and healthy ones in one line each: $look", async ({ look, options }) => {
-    await using opened = await open("#/overview", options);
+    await using opened = await served.open("#/overview", options);
     const { page } = opened;
     const pools = page.getByRole("main").locator(".pool");
     await expect.poll(() => pools.locator("h3").allInnerTexts()).toEqual(["tenant-b", "lab", "default"]);
@@ -144,7 +132,7 @@ describe.skipIf(CHROMIUM === undefined)("problems in a browser", () => {
   });
 
   it("counts an object that is refused for the same reason while the page is open", async () => {
-    await using opened = await open("#/problems");
+    await using opened = await served.open("#/problems");
     const { page } = opened;
     const taken = { field: "macAddress", pendingMs: 120_000, isAwaited: false, objectsListing: [] } as const;
     const isTaken = conflict(FIRST, "net1", [owner("shop", "web")], taken);
@@ -159,7 +147,7 @@ describe.skipIf(CHROMIUM === undefined)("problems in a browser", () => {
   it("takes what a tenant writes for text", async () => {
     const refusal = { code: "MACPOOL_FULL", pool: MARKUP, message: MARKUP } as const;
     refuse("shop", MARKUP, refusal);
-    await using opened = await open("#/problems");
+    await using opened = await served.open("#/problems");
     const { page } = opened;
     await page.getByRole("heading", { name: `1 VM: ${MARKUP} is full` }).waitFor();
     await show(page, "#/overview");
