@@ -1,12 +1,21 @@
 import { describeHosts, STATION } from "../../api/host-interfaces.ts";
 import { isNamespaceName, isObjectName } from "../../api/legal-names.ts";
 import { formatMac, type Mac, parseMac } from "../../api/mac.ts";
-import type { OwnerView } from "../../mac-pool/inspection/rest/views.ts";
+import type { CollisionView, OwnerView } from "../../mac-pool/inspection/rest/views.ts";
 import { plain } from "../backends/plain-text.ts";
 import type { KnownClaim, ListedClaim } from "../backends/pool-backend.ts";
-import { besideText, describeClaim, describeOwner, describeUnclaimed, formatClaims, ownerName } from "../claim-text.ts";
+import {
+  besideText,
+  describeClaim,
+  describeOwner,
+  describeUnclaimed,
+  formatClaims,
+  hiddenText,
+  ownerName,
+} from "../claim-text.ts";
 import type { CommandInput, CommandResult, CommandSpec } from "../command.ts";
 import { oneArgument } from "../command-line.ts";
+import { CliError } from "../faults.ts";
 import { type NamedOwner, namedOwner, OWNER_FORMS, ownersNamed } from "../owner-argument.ts";
 import { withCommas } from "../quantities.ts";
 import { wrapped } from "../terminal.ts";
@@ -23,6 +32,7 @@ export const find: CommandSpec = {
     "WHAT is a MAC address in any notation, a part of one (four hex digits or more), " +
       `${OWNER_FORMS} of a VM, a VMI or a pod, or a namespace.`,
     "Of a part it also shows nodes and stations outside the cluster, if you may read NodeMACs.",
+    "Ends with 1 where nothing is found, or an address is in use twice.",
   ],
   examples: [
     "kubectl macpool find 02-5D-1C-00-00-A3",
@@ -38,15 +48,18 @@ export const find: CommandSpec = {
 };
 
 async function findByMac(mac: Mac, input: CommandInput): Promise<CommandResult> {
-  const { line, onlyNamespace, ask, terminal } = input;
+  const { onlyNamespace, ask } = input;
   const claim = await ask((backend) => backend.claim(mac, onlyNamespace));
   if (claim !== undefined) return show([claim], input);
+  const { line, terminal } = input;
   const formatted = formatViews(line, { items: [], total: 0 }, []);
   if (formatted !== undefined) return { stdout: formatted, exitCode: 0 };
   const namespace = (await input.namespace()) ?? (await input.open()).defaultNamespace;
   const address = await ask((backend) => backend.unclaimed(mac, namespace));
   const said = besideText(formatMac(mac), address, terminal);
-  return { stdout: wrapped(terminal, describeUnclaimed(mac, address), 0) + said, exitCode: 0 };
+  const collision = (await collisionsIn(namespace, input)).get(formatMac(mac));
+  const stdout = wrapped(terminal, describeUnclaimed(mac, address), 0) + said + hiddenUsers(collision, address, input);
+  return { stdout, exitCode: collision === undefined ? 0 : 1 };
 }
 
 async function findByText(wanted: string, input: CommandInput): Promise<CommandResult> {
@@ -92,11 +105,13 @@ async function findTaken(meant: NamedOwner, input: CommandInput): Promise<Comman
     const taken = interfaces.filter(({ claim, holder }) => claim === undefined || holder !== undefined);
     if (taken.length === 0) continue;
     const texts = taken.map(async ({ mac, holder }) => {
-      const { stdout } = await findByMac(parseMac(mac) as Mac, input);
+      const { stdout, exitCode } = await findByMac(parseMac(mac) as Mac, input);
       const whose = holder === undefined ? "and no claim of it" : `of ${describeOwner({ ...holder, namespace })}`;
-      return wrapped(input.terminal, `${describeOwner(owner)} has ${mac}, ${whose}.`, 0) + stdout;
+      return { stdout: wrapped(input.terminal, `${describeOwner(owner)} has ${mac}, ${whose}.`, 0) + stdout, exitCode };
     });
-    return { stdout: (await Promise.all(texts)).join("\n"), exitCode: 0 };
+    const results = await Promise.all(texts);
+    const exitCode = results.some((one) => one.exitCode === 1) ? 1 : 0;
+    return { stdout: results.map(({ stdout }) => stdout).join("\n"), exitCode };
   }
   return undefined;
 }
@@ -159,9 +174,42 @@ function isNamed({ kind, namespace: own, name }: NamedOwner, owner: OwnerView, n
   return isThere && name === ownerName(owner) && (kind === undefined || kind === owner.kind);
 }
 
-function show(claims: readonly KnownClaim[], { line, nowMs, terminal }: CommandInput): CommandResult {
-  const formatted = formatList(line, claims, claimNameOf);
-  return { stdout: formatted ?? claims.map((claim) => describeClaim(claim, terminal, nowMs)).join("\n"), exitCode: 0 };
+/** With what collides, which ends with 1 as in `collisions`. */
+async function show(claims: readonly KnownClaim[], input: CommandInput): Promise<CommandResult> {
+  const { line, nowMs, terminal, onlyNamespace } = input;
+  const colliding = await collisionsIn(onlyNamespace, input);
+  const known = claims.map((claim) => ({ claim, collision: colliding.get(claim.mac) }));
+  const views = known.map(({ claim, collision }) => (collision === undefined ? claim : { ...claim, collision }));
+  const texts = known.map(({ claim, collision }) => {
+    return describeClaim(claim, terminal, nowMs) + hiddenUsers(collision, claim, input);
+  });
+  const collides = known.some(({ collision }) => collision !== undefined);
+  return { stdout: formatList(line, views, claimNameOf) ?? texts.join("\n"), exitCode: collides ? 1 : 0 };
+}
+
+/** By address, as far as the user may know them. */
+async function collisionsIn(
+  namespace: string | undefined,
+  { ask }: CommandInput,
+): Promise<ReadonlyMap<string, CollisionView>> {
+  try {
+    const { items } = await ask((backend) => backend.collisions(namespace));
+    return new Map(items.map((collision) => [collision.mac, collision]));
+  } catch (error) {
+    if (!(error instanceof CliError)) throw error;
+    return new Map();
+  }
+}
+
+/** Users of the address that the owners in its text do not tell of; nothing for none. */
+function hiddenUsers(
+  collision: CollisionView | undefined,
+  { elsewhere }: { readonly elsewhere: number },
+  { terminal }: CommandInput,
+): string {
+  if (collision === undefined || collision.elsewhere <= elsewhere) return "";
+  const [who] = hiddenText(collision.elsewhere);
+  return wrapped(terminal, `${collision.mac} is also used by ${who}.`, 0);
 }
 
 function table(claims: readonly ListedClaim[], input: CommandInput, namespace: string | undefined): CommandResult {
