@@ -258,6 +258,7 @@ describe("preflight about what is there already", () => {
       OVS_CNI_IMAGE: "ghcr.io/k8snetworkplumbingwg/ovs-cni-plugin:v0.38.0",
       MACVTAP_CNI_IMAGE: "",
       CORE_DNS_IMAGE: "$(reboot)",
+      KUBEVIRT_IPAM_CONTROLLER_IMAGE: "team/ipam-controller:1",
     };
     const operator = workloadOf(OPERATOR, TARGET, { env });
     const pod = { imagePullSecrets: [{ name: "registry-login" }] };
@@ -266,6 +267,7 @@ describe("preflight about what is there already", () => {
     expect(await linesOf(harness, "images", deployments(operator))).toEqual([
       `note: Deployment ${OPERATOR} in ${TARGET} takes images from elsewhere than this operator: MULTUS_IMAGE registry.example.com:5000/mirror/multus-cni. To keep them, set them after the installation, in the chart by componentImages.`,
       `$ kubectl -n ${TARGET} set env deployment/${OPERATOR} MULTUS_IMAGE=registry.example.com:5000/mirror/multus-cni:v4.3.0`,
+      `note: Deployment ${OPERATOR} in ${TARGET} names images that this operator refuses: CORE_DNS_IMAGE and KUBEVIRT_IPAM_CONTROLLER_IMAGE. It takes its own there until you set others: an image is REGISTRY/NAME:TAG or REGISTRY/NAME@sha256:DIGEST, such as registry.example.com/multus:v4, without https://. Images of Docker Hub begin with docker.io/`,
       `note: Deployment ${OPERATOR} in ${TARGET} has the pull Secret registry-login: name what you need in your package.`,
     ]);
   });

@@ -4,6 +4,7 @@ import {
   COMPONENT_IMAGES,
   type ComponentImage,
   IMAGE_PATTERN,
+  IMAGE_TEXT,
   PUBLISHED_IMAGES,
 } from "../../operator/config/component-images.ts";
 import { type CheckLine, listed, note, unchecked } from "./check-line.ts";
@@ -22,11 +23,27 @@ export function checkImages({ operators, target }: PreflightFacts): readonly Che
 /** Images that come from elsewhere. Another version from the same place is what a takeover is about. */
 function ownPlaces(program: Deployment, target: string): readonly CheckLine[] {
   const variables = variablesOf(program);
-  const differing = COMPONENT_IMAGES.flatMap((variable): [ComponentImage, string][] => {
-    const image = variables.get(variable) ?? "";
-    const isImage = new RegExp(IMAGE_PATTERN).test(image);
-    return !isImage || repositoryOf(image) === PUBLISHED_IMAGES[variable].name ? [] : [[variable, image]];
-  });
+  const named = COMPONENT_IMAGES.map((variable): [ComponentImage, string] => [variable, variables.get(variable) ?? ""]);
+  const isImage = ([, image]: [ComponentImage, string]): boolean => new RegExp(IMAGE_PATTERN).test(image);
+  const differing = named
+    .filter(isImage)
+    .filter(([variable, image]) => repositoryOf(image) !== PUBLISHED_IMAGES[variable].name);
+  const refused = named.filter((one) => one[1] !== "" && !isImage(one)).map(([variable]) => variable);
+  return [...kept(program, target, differing), ...notTaken(program, refused)];
+}
+
+/** The texts of the variables may be anything, so they are not repeated. */
+function notTaken(program: Deployment, refused: readonly ComponentImage[]): readonly CheckLine[] {
+  if (refused.length === 0) return [];
+  const what = `Deployment ${placeOf(program)} names images that this operator refuses: ${listed(refused)}.`;
+  return [note("images", `${what} It takes its own there until you set others: ${IMAGE_TEXT}`)];
+}
+
+function kept(
+  program: Deployment,
+  target: string,
+  differing: readonly [ComponentImage, string][],
+): readonly CheckLine[] {
   if (differing.length === 0) return [];
   const what = differing.map(([variable, image]) => `${variable} ${repositoryOf(image)}`);
   const text = `Deployment ${placeOf(program)} takes images from elsewhere than this operator: ${listed(what)}. To keep them, set them after the installation, in the chart by componentImages.`;
