@@ -9,6 +9,7 @@ import { DryRuns } from "./dry-runs.ts";
 import type { ShownFinding } from "./findings-text.ts";
 import { type Manifest, namespacesIn } from "./manifests.ts";
 import { lintNetworks } from "./networks.ts";
+import { poolsOfCluster } from "./networks-of-cluster.ts";
 import type { OpenCluster } from "./open-cluster.ts";
 import { sharedAddresses } from "./shared-addresses.ts";
 
@@ -50,7 +51,8 @@ export async function checkManifests(
 ): Promise<ManifestCheck> {
   const objects = manifests.filter(({ object }) => object !== null);
   const subjects = objects.flatMap((manifest) => checkSubject(manifest, defaultNamespace) ?? []);
-  const offline = offlineFindings(subjects);
+  const networks = subjects.flatMap(({ network }) => network ?? []);
+  const offline = offlineFindings(subjects, lintNetworks(networks, await poolsOfCluster(open, timeoutMs, networks)));
   const dryRuns = new DryRuns(open, timeoutMs, comesWith(objects, subjects));
   const items: CheckedObject[] = [];
   for (let start = 0; start < subjects.length; start += CONCURRENCY) {
@@ -94,11 +96,14 @@ function placeOf({ manifest: { source, document }, kind, namespace, name }: Chec
   return { source, document, kind, namespace, name };
 }
 
-/** What is known without a cluster. */
-function offlineFindings(subjects: readonly CheckSubject[]): Map<CheckSubject, ShownFinding[]> {
+/** What is known without a dry run; `linted`: what the lint finds in the networks, in their order. */
+function offlineFindings(
+  subjects: readonly CheckSubject[],
+  linted: readonly (readonly ShownFinding[])[],
+): Map<CheckSubject, ShownFinding[]> {
   const networks = subjects.flatMap(({ network }) => network ?? []);
   const isGuest = ({ plural, network }: CheckSubject): boolean => plural !== undefined && network === undefined;
-  const lint = new Map(lintNetworks(networks).map((findings, index) => [networks[index], findings]));
+  const lint = new Map(networks.map((network, index) => [network, linted[index] ?? []]));
   const shared = sharedAddresses(subjects.filter(isGuest));
   const warning = (code: string, message: string): ShownFinding => ({ severity: "warning", code, message });
   const error = (code: string, message: string): ShownFinding => ({ severity: "error", code, message });

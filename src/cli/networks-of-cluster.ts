@@ -1,3 +1,9 @@
+import { MAC_POOLS } from "../api/kinds.ts";
+import { parseMac } from "../api/mac.ts";
+import type { MacPoolSpec } from "../api/mac-pool.ts";
+import { ApiError, ConnectionError } from "../kube/client/api-error.ts";
+import type { KubeObject, Resource } from "../kube/client/resource.ts";
+import type { ClusterFacts } from "../nad-lint/lint.ts";
 import type { CommandInput } from "./command.ts";
 import { CliError, withoutKubeconfig } from "./faults.ts";
 import type { Network } from "./networks.ts";
@@ -17,6 +23,32 @@ export async function networksOfCluster(
   const all = await reader.networks();
   const read = "unknown" in all && namespace !== undefined ? await reader.networks(namespace) : all;
   return ("value" in read ? read.value : undefined) ?? [];
+}
+
+const POOLS = MAC_POOLS as Resource as Resource<KubeObject & { readonly spec?: Partial<MacPoolSpec> }>;
+
+/** Which MACPool has an address, for the lint; nothing where the user may not list pools, or no network asks. */
+export async function poolsOfCluster(
+  open: () => Promise<OpenCluster>,
+  timeoutMs: number,
+  networks: readonly Network[],
+): Promise<Pick<ClusterFacts, "poolWith">> {
+  if (!networks.some(({ config = "" }) => config.includes("allowedMacs"))) return {};
+  const cluster = await open().catch(withoutKubeconfig);
+  const read = await cluster?.client.list(POOLS, { managedFields: false, timeoutMs }).catch(nobodyKnows);
+  const spans = read?.items.flatMap(({ metadata: { name = "" }, spec }) =>
+    (spec?.ranges ?? []).flatMap(({ start, end }) => {
+      const [first, last] = [parseMac(start), parseMac(end)];
+      return first === undefined || last === undefined ? [] : [{ name, first, last }];
+    }),
+  );
+  return spans === undefined
+    ? {}
+    : { poolWith: (first, last) => spans.find((one) => one.first <= last && first <= one.last)?.name };
+}
+
+function nobodyKnows(error: unknown): undefined {
+  if (!(error instanceof ApiError || error instanceof ConnectionError)) throw error;
 }
 
 /** A warning for each namespace that is known not to exist. */

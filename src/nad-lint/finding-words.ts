@@ -26,6 +26,7 @@ const WORDS: Readonly<Record<FindingCode, string>> = {
   "mtu-above-port": "its MTU is above that of the port",
   "ipam-of-vm": "its IPAM gives addresses to pods, not to VMs",
   "allowed-macs-wide": "pods may send as many others",
+  "allowed-macs-of-pool": "pods may send as VMs of a pool",
   "same-network": "shares its segment with another network",
   "value-quoted": "a value is in quotes",
   "no-uplink": "its bridge has no uplink",

@@ -36,6 +36,7 @@ const SEVERITIES = {
   "mtu-above-port": "warning",
   "ipam-of-vm": "warning",
   "allowed-macs-wide": "warning",
+  "allowed-macs-of-pool": "warning",
   "same-network": "warning",
   "value-quoted": "warning",
   "no-uplink": "note",

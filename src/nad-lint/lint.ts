@@ -1,9 +1,10 @@
 import type { BridgeConfig } from "../../cni-plugins/bridge/config.ts";
 import { newInterfaceNameFault } from "../../cni-plugins/cni/identifier.ts";
 import type { NodeWithBridge } from "../api/landing.ts";
+import type { Mac } from "../api/mac.ts";
 import { checkBridge, LOOPBACK } from "./bridge-checks.ts";
 import { type Finding, finding, worstFirst } from "./finding.ts";
-import { checkMacs } from "./mac-checks.ts";
+import { checkAllowedMacs, checkMacs } from "./mac-checks.ts";
 import { readNetworkConfig } from "./network-config.ts";
 import { type BridgeOnNode, checkNodes, checkTunedMtu, noteUplinks } from "./node-checks.ts";
 import { pluginOf, type ReadPlugin, readPlugin } from "./plugin-checks.ts";
@@ -34,6 +35,8 @@ export interface ClusterFacts {
   readonly bridgesOn?: (bridge: string) => readonly BridgeOnNode[] | undefined;
   /** Another network that leads to the same bridge and VLAN, as a message speaks of it to the writer of this one. */
   readonly sameSegment?: (segment: string) => string | undefined;
+  /** The name of a MACPool that has an address from the first to the last. */
+  readonly poolWith?: (first: Mac, last: Mac) => string | undefined;
 }
 
 const SECOND_BRIDGE =
@@ -64,6 +67,9 @@ export function lintNetwork(network: Network, cluster: ClusterFacts = {}): Findi
     made = read.bridge ?? made;
     findings.push(...checkBridge(read, call.place));
     if (read.bridge !== undefined) {
+      if (cluster.poolWith !== undefined) {
+        findings.push(...checkAllowedMacs(read.bridge, cluster.poolWith, call.place));
+      }
       const { bridge } = read.bridge;
       const on = cluster.bridgesOn?.(bridge);
       findings.push(...checkNodes(read.bridge, on, call.place), ...noteUplinks(bridge, on, call.place));

@@ -9,7 +9,7 @@ import { WRONG_NETWORKS } from "../nad-lint/wrong-networks.ts";
 import { CliHarness } from "./support/cli-harness.ts";
 import { goldenPath, onEveryTerminal } from "./support/golden.ts";
 import { type Ended, macpool, NARROW } from "./support/macpool.ts";
-import type { Answer } from "./support/scripted-cluster.ts";
+import { type Answer, status } from "./support/scripted-cluster.ts";
 
 const GOOD = { cniVersion: "0.3.1", type: "cnv-bridge", bridge: "br1" };
 
@@ -193,6 +193,32 @@ describe("kubectl macpool lint", () => {
     expect({ exitCode, stderr }).toEqual({ exitCode: 1, stderr: "" });
     const missing = await macpool(harness.kubeconfig, [...argv, "nosuchns"]);
     expect(missing.stderr).toBe("warning: there is no namespace nosuchns: create it before you apply the network.\n");
+  });
+
+  it("warns of allowed addresses that a MACPool gives out, where the user may read pools", async () => {
+    await using harness = await CliHarness.start();
+    const none: Answer = { body: { metadata: { resourceVersion: "1" }, items: [] } };
+    const ranges = [{ start: "02:2d:df:00:00:00", end: "02:2d:df:ff:ff:ff" }];
+    const other = (path: string): Answer => (path.startsWith("/api/v1/namespaces/") ? { body: {} } : none);
+    harness.cluster.script = { pools: [{ metadata: { name: "default" }, spec: { ranges } }], other };
+    const allowed = (...allowedMacs: string[]): string => nad("guarded", { ...GOOD, macspoofchk: true, allowedMacs });
+    const file = await write("allowed.yaml", allowed("00:00:5e:00:01:0a", "02:2d:df:00:00:00/24"));
+    const said =
+      'warning allowed-macs-of-pool\n    "allowedMacs" has 02:2d:df:00:00:00/24, which holds addresses of MACPool default: pods may send as ' +
+      "the VMs that have those. Write addresses that no MACPool has.";
+    for (const argv of [
+      ["lint", "--nodes", "-f", file],
+      ["check", "-f", file],
+    ]) {
+      const { stdout } = await macpool(harness.kubeconfig, argv);
+      expect(stdout).toContain(said);
+    }
+    const outside = await write("outside.yaml", allowed("02:2d:de:00:00:00/24", "02:2d:e0:00:00:00"));
+    expect((await macpool(harness.kubeconfig, ["lint", "--nodes", "-f", outside])).stdout).not.toContain(
+      "allowed-macs",
+    );
+    harness.cluster.script = { pools: status(403, "no", "Forbidden"), other };
+    expect((await macpool(harness.kubeconfig, ["lint", "--nodes", "-f", file])).stdout).not.toContain("allowed-macs");
   });
 
   it("needs a kubeconfig only to count nodes", async () => {

@@ -7,7 +7,7 @@ import { CliError } from "../faults.ts";
 import { counted, describeFindings } from "../findings-text.ts";
 import { type Manifest, namespacesIn, readManifests } from "../manifests.ts";
 import { lintNetworks, type Network, networkIn } from "../networks.ts";
-import { missingNamespaces, networksOfCluster } from "../networks-of-cluster.ts";
+import { missingNamespaces, networksOfCluster, poolsOfCluster } from "../networks-of-cluster.ts";
 import { readNodes } from "../nodes-with-bridges.ts";
 import type { Terminal } from "../terminal.ts";
 import { formatViews } from "../views-text.ts";
@@ -44,7 +44,7 @@ export const lint: CommandSpec = {
     });
     if (networks.length === 0) throw new CliError(`there is no NetworkAttachmentDefinition in ${paths.join(", ")}`);
     const inCluster = switchOption(line, "nodes") ? await readCluster(input, networks, manifests) : undefined;
-    const findings = lintNetworks(networks, inCluster?.nodes, [...networks, ...(inCluster?.others ?? [])]);
+    const findings = lintNetworks(networks, inCluster?.facts, [...networks, ...(inCluster?.others ?? [])]);
     const views = plain(
       networks.map(({ source, namespace, name }, index) => ({
         source,
@@ -73,8 +73,9 @@ async function readCluster(input: CommandInput, networks: readonly Network[], ma
   const known = await networksOfCluster(input, undefined);
   const brought = namespacesIn(manifests);
   const named = networks.map(({ namespace }) => namespace).filter((namespace) => !brought.includes(namespace));
+  const pools = await poolsOfCluster(input.open, input.line.options.requestTimeoutMs, networks);
   return {
-    nodes,
+    facts: { ...nodes, ...pools },
     others: known.filter(({ namespace, name }) => !keys.has(`${namespace}/${name}`)),
     warnings: await missingNamespaces(input, named),
   };
