@@ -1,12 +1,12 @@
 import { Fragment } from "preact";
-import { onNodes, otherProblems, withReason } from "../../api/network-text.ts";
+import { onNodes, otherProblems, VERDICT_TEXTS, withReason } from "../../api/network-text.ts";
 import type { BridgeView, NetworkView } from "../../mac-pool/inspection/rest/views.ts";
 import { ScrollRegion } from "../parts/scroll-region.tsx";
 import { count, counted } from "../text.ts";
 import type { BridgeGroup } from "./bridge-groups.ts";
 import { NetworkLink } from "./network-link.tsx";
 import { BridgeExceptions, NodesSummary } from "./nodes-summary.tsx";
-import { differences, filteringText, mtuText, VERDICTS, vlanText } from "./settings.ts";
+import { differences, filteringText, keyOf, mtuText, vlanText } from "./settings.ts";
 import { WhatIsWrong } from "./what-is-wrong.tsx";
 
 /** Of more nodes the names stand upright. */
@@ -194,15 +194,15 @@ function NetworkRow({ network, nodes, hasRoom }: NetworkRowProps) {
 }
 
 function NodeCell({ cell }: { readonly cell: NetworkView["cells"][number] | undefined }) {
-  const shown = VERDICTS.find(({ verdict }) => verdict === cell?.verdict);
-  if (cell === undefined || shown === undefined) return <td class="node" />;
+  if (cell === undefined) return <td class="node" />;
+  const { word, meaning } = VERDICT_TEXTS[cell.verdict];
   return (
     <td
-      class={`node verdict ${shown.counted}`}
-      title={`${counted(cell.running, "running VM")}; ${withReason(shown.meaning, cell.reason)}`}
+      class={`node verdict ${keyOf(cell.verdict)}`}
+      title={`${counted(cell.running, "running VM")}; ${withReason(meaning, cell.reason)}`}
     >
       {cell.verdict === "NoBridge" && cell.running === 0 ? "" : count(cell.running)}
-      <span class="unseen"> {shown.word}</span>
+      <span class="unseen"> {word}</span>
     </td>
   );
 }

@@ -1,5 +1,5 @@
 import type { BridgeView, NetworkView } from "../../mac-pool/inspection/rest/views.ts";
-import { differences, nodesText, VERDICTS } from "./settings.ts";
+import { differences, keyOf, nodesText, VERDICTS } from "./settings.ts";
 
 /** How many nodes have which verdict, and the names of those that the answer has. */
 export function NodesSummary({ network }: { readonly network: NetworkView }) {
@@ -8,9 +8,9 @@ export function NodesSummary({ network }: { readonly network: NetworkView }) {
   );
   return (
     <ul class="verdicts">
-      {told.map(({ verdict, counted, word, text }) => (
+      {told.map(({ verdict, word, text }) => (
         <li key={verdict}>
-          <span class={`verdict ${counted}`}>{word}</span> {text}
+          <span class={`verdict ${keyOf(verdict)}`}>{word}</span> {text}
         </li>
       ))}
     </ul>

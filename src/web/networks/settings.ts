@@ -4,10 +4,13 @@ import { count, counted } from "../text.ts";
 
 /** How bridges and networks are set, in words. */
 
+/** Where the answers count the nodes of a verdict, and the style of one. */
+export const keyOf = (verdict: Verdict) =>
+  (verdict.charAt(0).toLowerCase() + verdict.slice(1)) as Exclude<keyof NetworkNodesView, "total">;
+
 export const VERDICTS = Object.entries(VERDICT_TEXTS).map(([verdict, texts]) => ({
   ...texts,
   verdict: verdict as Verdict,
-  counted: (verdict.charAt(0).toLowerCase() + verdict.slice(1)) as Exclude<keyof NetworkNodesView, "total">,
 }));
 
 /** `100`, `trunk 100-110`, `none`, and nothing of a network of another plugin. */
@@ -42,7 +45,7 @@ export function differences({ mtus, filtering, uplink }: BridgeView, on: BridgeV
 /** `on 399 of 1,000 nodes`, `on node-3, node-7 (2 running VMs) and 4 more`; nothing where no node has the verdict. */
 export function nodesText({ nodes, cells }: NetworkView, verdict: Verdict): string {
   const own = cells.filter((cell) => cell.verdict === verdict);
-  const total = Math.max(verdictCount(nodes, verdict), own.length);
+  const total = Math.max(nodes[keyOf(verdict)], own.length);
   if (total === 0) return "";
   const named = verdict === "NoBridge" ? [] : own.slice(0, MAX_NAMES);
   const names = named.map(({ node, running }) =>
@@ -54,8 +57,3 @@ export function nodesText({ nodes, cells }: NetworkView, verdict: Verdict): stri
 }
 
 const MAX_NAMES = 8;
-
-function verdictCount(nodes: NetworkNodesView, verdict: Verdict): number {
-  const key = VERDICTS.find((one) => one.verdict === verdict)?.counted;
-  return key === undefined ? 0 : nodes[key];
-}

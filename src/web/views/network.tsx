@@ -1,8 +1,8 @@
-import { nodesOf, USE_STATES, withReason } from "../../api/network-text.ts";
+import { nodesOf, USE_STATES, VERDICT_TEXTS, withReason } from "../../api/network-text.ts";
 import type { NetworkView as Network, NetworkUserView } from "../../mac-pool/inspection/rest/views.ts";
 import { route } from "../navigation.ts";
 import { NodesSummary } from "../networks/nodes-summary.tsx";
-import { mtuText, VERDICTS, vlanText } from "../networks/settings.ts";
+import { keyOf, mtuText, vlanText } from "../networks/settings.ts";
 import { CopyButton } from "../parts/copy-button.tsx";
 import { Empty } from "../parts/empty.tsx";
 import { Fact } from "../parts/fact.tsx";
@@ -157,18 +157,15 @@ function Nodes({ network }: { readonly network: Network }) {
               </tr>
             </thead>
             <tbody>
-              {first.map(({ node, running, verdict, reason }) => {
-                const shown = VERDICTS.find((one) => one.verdict === verdict);
-                return (
-                  <tr key={node}>
-                    <th scope="row" class="one-line">
-                      {node}
-                    </th>
-                    <td class="right">{count(running)}</td>
-                    <td class={`verdict ${shown?.counted}`}>{withReason(shown?.meaning ?? "", reason)}</td>
-                  </tr>
-                );
-              })}
+              {first.map(({ node, running, verdict, reason }) => (
+                <tr key={node}>
+                  <th scope="row" class="one-line">
+                    {node}
+                  </th>
+                  <td class="right">{count(running)}</td>
+                  <td class={`verdict ${keyOf(verdict)}`}>{withReason(VERDICT_TEXTS[verdict].meaning, reason)}</td>
+                </tr>
+              ))}
             </tbody>
           </table>
         </ScrollRegion>

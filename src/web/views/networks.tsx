@@ -7,7 +7,7 @@ import { bridgeGroups, nodeColumns } from "../networks/bridge-groups.ts";
 import { NetworkList } from "../networks/network-list.tsx";
 import { NETWORK_COLUMNS, networkRow } from "../networks/network-rows.ts";
 import { NetworkTable } from "../networks/network-table.tsx";
-import { VERDICTS } from "../networks/settings.ts";
+import { keyOf, VERDICTS } from "../networks/settings.ts";
 import { Empty } from "../parts/empty.tsx";
 import { ExportButtons } from "../parts/export-buttons.tsx";
 import { ProblemNotice } from "../parts/problem-notice.tsx";
@@ -50,9 +50,9 @@ export function NetworksView() {
       <ul class="legend" aria-label="Signs">
         <li>7: running VMs</li>
         <li>MTU: bytes</li>
-        {VERDICTS.map(({ verdict, counted, meaning }) => (
+        {VERDICTS.map(({ verdict, meaning }) => (
           <li key={verdict}>
-            <span class={`verdict ${counted}`}>{verdict === "Works" ? `a VM ${meaning}` : meaning}</span>
+            <span class={`verdict ${keyOf(verdict)}`}>{verdict === "Works" ? `a VM ${meaning}` : meaning}</span>
           </li>
         ))}
       </ul>
