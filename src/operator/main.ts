@@ -14,11 +14,20 @@ import { ProfiledMetrics } from "../certs/profiled-metrics.ts";
 import { KubeClient } from "../kube/client/client.ts";
 import { loadCredentials } from "../kube/credentials/credentials.ts";
 import { readEnv, readPort, runProcess } from "../kube/process/process.ts";
-import { componentImages, IMAGE_MIRROR_PATTERN, IMAGE_MIRROR_TEXT } from "./config/component-images.ts";
+import {
+  componentImages,
+  IMAGE_MIRROR_PATTERN,
+  IMAGE_MIRROR_TEXT,
+  IMAGE_PATTERN,
+  IMAGE_TEXT,
+} from "./config/component-images.ts";
 import { DEFAULT_MONITORING, type OperatorSettings, POD_TROUBLE_DEADLINE_SECONDS } from "./config/settings.ts";
 import { Operator } from "./operator.ts";
 
-const image = z.string().min(1).default(DEFAULT_IMAGE);
+const image = z
+  .string()
+  .refine((text) => new RegExp(IMAGE_PATTERN).test(text), IMAGE_TEXT)
+  .default(DEFAULT_IMAGE);
 
 const environment = z.object({
   POD_NAME: z.string().min(1).default(OPERATOR_NAME),
