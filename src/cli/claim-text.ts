@@ -70,11 +70,22 @@ export function besideText(
   { sayingPods = [], unmanagedInstances = [] }: Beside,
   terminal: Terminal,
 ): string {
-  const texts = [...unmanagedInstances, ...sayingPods].map((party) => {
-    const where = party.node === undefined ? "" : ` on ${party.node}`;
-    const why = party.saidBy === undefined ? UNMANAGED : saidByPod(party);
-    return `${describeOwner(party)}${where} has ${mac} too: ${why}.`;
-  });
+  return besideTexts([{ mac, sayingPods, unmanagedInstances }], terminal);
+}
+
+/** Of several addresses. A reason that is that of several stands once, behind them. */
+export function besideTexts(addresses: readonly (Beside & { readonly mac: string })[], terminal: Terminal): string {
+  const found = addresses.flatMap(({ mac, sayingPods = [], unmanagedInstances = [] }) =>
+    [...unmanagedInstances, ...sayingPods].map((party) => ({
+      what: `${describeOwner(party)}${party.node === undefined ? "" : ` on ${party.node}`} has ${mac} too`,
+      why: party.saidBy === undefined ? UNMANAGED : saidByPod(party),
+    })),
+  );
+  const texts = [...Map.groupBy(found, ({ why }) => why)].flatMap(([why, parties]) =>
+    parties.length === 1
+      ? parties.map(({ what }) => `${what}: ${why}.`)
+      : [...parties.map(({ what }) => `${what}.`), `Of each of these ${parties.length}: ${why}.`],
+  );
   return texts.map((text) => wrapped(terminal, text, 0)).join("");
 }
 

@@ -10,7 +10,7 @@ const JSON_PATH = "jsonpath=";
 const OUTPUT_FORMS = [...OUTPUTS, `${JSON_PATH}...`];
 
 /** Names that completion looks up: in the cluster, or in the kubeconfig. */
-export type Offer = "namespaces" | "pools" | "networks" | "contexts" | "clusters" | "users";
+export type Offer = "namespaces" | "pools" | "networks" | "machines" | "contexts" | "clusters" | "users";
 
 /** An option as help, completion and the parser need it. */
 export interface OptionSpec {
@@ -40,7 +40,7 @@ export const GLOBAL_OPTIONS: readonly OptionSpec[] = [
     offers: "namespaces",
   },
   { name: "all-namespaces", short: "A", summary: "all namespaces" },
-  { name: "output", short: "o", value: "FORMAT", summary: OUTPUT_FORMS.join(", "), words: OUTPUTS },
+  { name: "output", short: "o", value: "FORMAT", summary: OUTPUT_FORMS.join(", "), words: [...OUTPUTS, JSON_PATH] },
   { name: "no-headers", summary: "no header line in tables" },
   { name: "context", value: "NAME", summary: "context of the kubeconfig to use", offers: "contexts" },
   { name: "cluster", value: "NAME", summary: "cluster of the kubeconfig to use", offers: "clusters" },

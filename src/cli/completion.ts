@@ -1,4 +1,4 @@
-import { MAC_POOLS, NETWORK_ATTACHMENT_DEFINITIONS } from "../api/kinds.ts";
+import { MAC_POOLS, NETWORK_ATTACHMENT_DEFINITIONS, VIRTUAL_MACHINES } from "../api/kinds.ts";
 import { type KubeObject, RESOURCES, type Resource } from "../kube/client/resource.ts";
 import { kubeconfigNames } from "../kube/credentials/credentials.ts";
 import type { CommandSpec } from "./command.ts";
@@ -21,6 +21,8 @@ import { OpenCluster } from "./open-cluster.ts";
 /** cobra's ShellCompDirectiveNoFileComp: no names of files. */
 const NO_FILES = 4;
 const FILES = 0;
+/** cobra's ShellCompDirectiveNoSpace: the word goes on. */
+const NO_SPACE = 2;
 /** Options whose value is a file. */
 const FILE_OPTIONS = ["kubeconfig", "filename"];
 /** Options whose value is a list with commas. */
@@ -82,7 +84,9 @@ function answer(words: readonly Word[], current: string, option?: OptionSpec): s
   const lines = words
     .filter(([word]) => word.startsWith(current))
     .map(([word, description]) => (description === "" ? `${word}\n` : `${word}\t${description}\n`));
-  const directive = option !== undefined && FILE_OPTIONS.includes(option.name) ? FILES : NO_FILES;
+  const isOpen = lines.length === 1 && lines[0]?.endsWith("=\n") === true;
+  const directive =
+    option !== undefined && FILE_OPTIONS.includes(option.name) ? FILES : NO_FILES + (isOpen ? NO_SPACE : 0);
   return `${lines.join("")}:${directive}\n`;
 }
 
@@ -97,6 +101,7 @@ export async function namesFor(offer: Offer, before: readonly string[], env: Env
   try {
     if (offer === "namespaces") return await namesInCluster(RESOURCES.namespaces, options, env);
     if (offer === "pools") return await namesInCluster(MAC_POOLS, options, env);
+    if (offer === "machines") return await namesInCluster(VIRTUAL_MACHINES, options, env);
     if (offer === "networks") return await namesInCluster(NETWORK_ATTACHMENT_DEFINITIONS, options, env);
     return (await kubeconfigNames(env, options.kubeconfig))[offer];
   } catch {

@@ -15,6 +15,7 @@ import { helpOf, overview } from "./help.ts";
 import { OpenCluster } from "./open-cluster.ts";
 import { pastable } from "./pasted-commands.ts";
 import { type Terminal, wrapped } from "./terminal.ts";
+import { formatViews } from "./views-text.ts";
 
 export interface RunInput {
   readonly argv: readonly string[];
@@ -46,7 +47,9 @@ export async function run(input: RunInput): Promise<RunResult> {
     }
     const line = parseCommandLine(argv, COMMANDS);
     const { command, args, options } = line;
-    if (options.version || command === "version") return said(`${PRODUCT_VERSION}\n`);
+    if (options.version || command === "version") {
+      return said(formatViews(line, { version: PRODUCT_VERSION }) ?? `${PRODUCT_VERSION}\n`);
+    }
     if (command === "" || command === "help")
       return said(OF_ALL.includes(args[0]) ? overview(COMMANDS) : helpOf(specOf(args[0] ?? "")));
     if (options.help) return said(helpOf(specOf(command)));

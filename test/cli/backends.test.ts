@@ -195,10 +195,6 @@ describe("the pool's service", () => {
       const { stderr } = await say({ proxy: problem(403, "FORBIDDEN", `${detail}${hint} ?namespace=NAME.`) }, "doctor");
       expect(stderr).toBe(`error: ${detail}${hint} -n NAMESPACE.\n`);
     }
-    const near = problem(404, "NOT_FOUND", 'there is no MACPool "defalt"', { didYouMean: "default" });
-    expect((await say({ rest: () => near }, "map", "defalt")).stderr).toBe(
-      'error: there is no MACPool "defalt"; did you mean default?\n',
-    );
   });
 });
 

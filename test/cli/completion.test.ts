@@ -27,8 +27,9 @@ describe("completion", () => {
     expect(await words("completion", "")).toEqual(["bash", "zsh", "fish", "kubectl"]);
     expect(await words("map", "--fr")).toEqual(["--from"]);
     expect(await words("list", "--fr")).toEqual([]);
-    expect(await words("list", "-o", "")).toEqual(["table", "wide", "json", "yaml", "name"]);
-    expect(await words("list", "--output", "j")).toEqual(["json"]);
+    expect(await words("list", "-o", "")).toEqual(["table", "wide", "json", "yaml", "name", "jsonpath="]);
+    expect(await words("list", "--output", "j")).toEqual(["json", "jsonpath="]);
+    expect(await completions(["list", "-o", "jsonp"], COMMANDS, named)).toBe("jsonpath=\n:6\n");
     expect(await words("list", "--token", "")).toEqual([]);
   });
 
@@ -88,6 +89,10 @@ describe("names for completion", () => {
     const path = "/apis/k8s.cni.cncf.io/v1/namespaces/lab/network-attachment-definitions";
     cluster.script = { other: (asked) => (asked === path ? { body: nads } : undefined) };
     expect(await words("network", "-n", "lab", "")).toEqual(["blue"]);
+    const vms = { items: [{ metadata: { name: "web", namespace: "lab" } }], metadata: {} };
+    const machines = "/apis/kubevirt.io/v1/namespaces/lab/virtualmachines";
+    cluster.script = { other: (asked) => (asked === machines ? { body: vms } : undefined) };
+    expect(await words("explain", "-n", "lab", "")).toEqual(["web"]);
   });
 
   it("are none where they can't be read", async () => {

@@ -89,4 +89,21 @@ describe("of a namespace in which nothing is found", () => {
       path === "pools" ? problem(403, "FORBIDDEN", "User t may not list macpools.") : EMPTY(path, query);
     for (const rest of [pools(["default", "typo"]), forbidden]) expect((await listed(rest)).exitCode).toBe(0);
   });
+
+  it("is told of every kind in one style, whoever knows it", async () => {
+    const missing =
+      (what: string): NonNullable<Script["rest"]> =>
+      (path) =>
+        path === "pools"
+          ? { body: { items: [{ name: "default" }, { name: "lab" }], total: 2 } }
+          : problem(404, "NOT_FOUND", `There is no ${what}`);
+    const said = async (what: string, ...argv: string[]) =>
+      (await harness.say({ rest: missing(what) }, ...argv)).stderr;
+    expect(await said("MACPool nope. Did you mean lab?", "map", "nope")).toBe(
+      'error: there is no MACPool "nope": choose one of default, lab\n',
+    );
+    expect(await said("namespace lba. Did you mean lab?", "namespaces", "-n", "lba")).toBe(
+      "error: there is no namespace lba: did you mean lab?\n",
+    );
+  });
 });

@@ -105,7 +105,7 @@ describe("kubectl macpool networks", () => {
   it("says in the pool's words that there is no such network", async () => {
     const { exitCode, stderr } = await harness.say({ rest: restOf(answers) }, "network", "vlan10", "-n", "tenant-a");
     expect(exitCode).toBe(2);
-    expect(stderr).toContain("There is no NetworkAttachmentDefinition tenant-a/vlan10. Did you mean vlan100?");
+    expect(stderr).toContain("error: there is no NetworkAttachmentDefinition tenant-a/vlan10: did you mean vlan100?\n");
   });
 
   it("refuses what is no name", async () => {

@@ -45,7 +45,7 @@ describe("the completion scripts", () => {
   it("complete in bash", async () => {
     expect(await inBash("kubectl-macpool do")).toEqual(["doctor"]);
     expect(await inBash("kubectl-macpool list -o y")).toEqual(["yaml"]);
-    expect(await inBash("kubectl-macpool list -o ")).toEqual(["table", "wide", "json", "yaml", "name"]);
+    expect(await inBash("kubectl-macpool list -o ")).toEqual(["table", "wide", "json", "yaml", "name", "jsonpath="]);
     expect(await inBash(`kubectl-macpool list --kubeconfig ${folder}/ba`)).toEqual([join(folder, "bash")]);
   });
 

@@ -1,4 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { PRODUCT_VERSION } from "../../src/api/names.ts";
 import type { CollisionView, FindingView, PoolView } from "../../src/mac-pool/inspection/rest/views.ts";
 import { pools } from "./support/answers.ts";
 import { CliHarness } from "./support/cli-harness.ts";
@@ -117,5 +118,13 @@ BRIDGE_FAULTY  bridge br3
   Bridge br3: uplink is down on node-b.
   -> Find the uplink.
 `);
+  });
+});
+
+describe("kubectl macpool version", () => {
+  it("is JSON and YAML where it is asked for", async () => {
+    expect((await harness.say({}, "version", "-o", "json")).stdout).toBe(`{\n  "version": "${PRODUCT_VERSION}"\n}\n`);
+    expect((await harness.say({}, "--version", "-oyaml")).stdout).toBe(`version: ${PRODUCT_VERSION}\n`);
+    expect((await harness.say({}, "version")).stdout).toBe(`${PRODUCT_VERSION}\n`);
   });
 });

@@ -130,7 +130,7 @@ describe("kubectl macpool through the API server's proxy", () => {
       [["list", "-n", "Lab"], /^error: the namespace must be a Kubernetes name: .*\n$/],
       [["explain", "default/Web"], /^error: the name must be a Kubernetes name: .*\n$/],
       [["find", "x".repeat(300)], /^error: the text to look for must have 1 to 253 characters.*\n$/],
-      [["map", "defalt"], /^error: There is no MACPool defalt\. Did you mean default\?\n$/],
+      [["map", "defalt"], /^error: there is no MACPool "defalt": choose one of default.*\n$/],
     ];
     for (const [args, sentence] of sentences) {
       const ended = await macpool(...args);

@@ -39,6 +39,7 @@ import {
   type ListedClaim,
   type MapSection,
   NeedsService,
+  noPool,
   type OwnerRef,
   type PoolBackend,
   poolWith,
@@ -275,9 +276,4 @@ function allocation(claim: MACClaim, owner: ClaimOwner): HistoryEntryView {
   const { mac } = claim.spec;
   const message = `${mac} for interface "${owner.interface}" (${originFor(claim, owner)}${from})`;
   return { at: owner.since, what: "allocated", mac, interface: owner.interface, message };
-}
-
-export function noPool(name: string, names: readonly string[]): string {
-  const others = names.length === 0 ? "there is none at all" : `choose one of ${names.join(", ")}`;
-  return `there is no MACPool ${JSON.stringify(name)}: ${others}`;
 }

@@ -154,3 +154,8 @@ export function poolWith(pools: readonly PoolView[], mac: Mac): PoolView | undef
     }),
   );
 }
+
+export function noPool(name: string, names: readonly string[]): string {
+  const others = names.length === 0 ? "there is none at all" : `choose one of ${names.join(", ")}`;
+  return `there is no MACPool ${JSON.stringify(name)}: ${others}`;
+}

@@ -23,6 +23,7 @@ import { plain } from "./plain-text.ts";
 import {
   type ListedClaim,
   type MapSection,
+  noPool,
   type OwnerRef,
   type PoolBackend,
   poolWith,
@@ -83,12 +84,15 @@ export class RestBackend implements PoolBackend {
     return { inRange, pool, holders, elsewhere, listedBy, sayingPods, unmanagedInstances, hosts, knowsHosts: true };
   }
 
-  map(pool: string, { cells, from, to }: MapSection): Promise<MapView> {
-    return this.#get<MapView>(`pools/${encodeURIComponent(pool)}/map`, {
+  async map(pool: string, { cells, from, to }: MapSection): Promise<MapView> {
+    const map = await this.#find<MapView>(`pools/${encodeURIComponent(pool)}/map`, {
       cells,
       from: from === undefined ? undefined : formatMac(from),
       to: to === undefined ? undefined : formatMac(to),
     });
+    if (map !== undefined) return map;
+    const names = (await this.#readablePools()).map(({ name }) => name);
+    throw new CliError(noPool(pool, names));
   }
 
   owner({ kind, namespace, name }: OwnerRef): Promise<OwnerHistoryView | undefined> {

@@ -68,8 +68,15 @@ export function isProblem(body: unknown): body is ProblemView {
 function sentenceOf({ code, detail, parameter = "", didYouMean }: ProblemView): string {
   if (code === "MACPOOL_EXPIRED") return LONG_LIST;
   if (code === "MACPOOL_FORBIDDEN") return detail.replace(HINT_OF_REST, HINT);
+  if (code === NOT_FOUND) return detail.replace(NO_OBJECT, notThere);
   const said = detail.replace(`Parameter ${parameter} `, `${SAID[parameter] ?? parameter} `);
   return didYouMean === undefined || said.includes("Did you mean") ? said : `${said}; did you mean ${didYouMean}?`;
+}
+
+const NO_OBJECT = /^There is no (.+?)\.(?: Did you mean (.+)\?)?$/;
+
+function notThere(_: string, what: string, meant: string | undefined): string {
+  return `there is no ${what}${meant === undefined ? "" : `: did you mean ${meant}?`}`;
 }
 
 function unavailableBecause(status: number, body: unknown): ServiceUnavailable {

@@ -3,7 +3,7 @@ import { type Mac, parseMac } from "../../api/mac.ts";
 import type { OwnerKind } from "../../api/mac-claim.ts";
 import { describeSeenElsewhere } from "../../api/seen-elsewhere.ts";
 import type { CollisionView, StationView } from "../../mac-pool/inspection/rest/views.ts";
-import { besideText, describeOwner, hiddenText, shortKind } from "../claim-text.ts";
+import { besideTexts, describeOwner, hiddenText, shortKind } from "../claim-text.ts";
 import { compareRanges, type SharedAddress, sharedAddresses } from "../cluster-comparison.ts";
 import type { CommandInput, CommandResult, CommandSpec } from "../command.ts";
 import { noArguments, UsageError } from "../command-line.ts";
@@ -78,18 +78,16 @@ async function inCluster({ line, namespace: chosen, ask, terminal, nowMs }: Comm
       wrapped(terminal, `${describeSeenElsewhere(parseMac(mac) as Mac, { node, station })}.`, 0),
     ),
   );
-  const said = list.items.map(({ mac, parties }) =>
-    besideText(
+  const said = besideTexts(
+    list.items.map(({ mac, parties }) => ({
       mac,
-      {
-        sayingPods: parties.filter(({ saidBy }) => saidBy !== undefined),
-        unmanagedInstances: parties.filter(({ saidBy, isManaged }) => saidBy === undefined && isManaged === false),
-      },
-      terminal,
-    ),
+      sayingPods: parties.filter(({ saidBy }) => saidBy !== undefined),
+      unmanagedInstances: parties.filter(({ saidBy, isManaged }) => saidBy === undefined && isManaged === false),
+    })),
+    terminal,
   );
   const advice = [...new Set(list.items.map((one) => one.advice))].map((text) => wrapped(terminal, text, 0));
-  return { stdout: [table, "\n", ...sightings, ...said, ...hidden, ...advice].join(""), exitCode };
+  return { stdout: [table, "\n", ...sightings, said, ...hidden, ...advice].join(""), exitCode };
 }
 
 function ownerOf({ kind, namespace, name }: User): string {

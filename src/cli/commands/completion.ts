@@ -19,6 +19,9 @@ const BASH = `_kubectl_macpool() {
         esac
     done < <(kubectl-macpool __complete "\${typed[@]:1}" 2>/dev/null)
     COMPREPLY=("\${words[@]#"\${current%"\${current##*:}"}"}")
+    if [ "$directive" = 6 ]; then
+        compopt -o nospace 2>/dev/null
+    fi
     if [ "$directive" = 0 ] && [ \${#words[@]} -eq 0 ]; then
         COMPREPLY=($(compgen -f -- "$current"))
     fi

@@ -40,6 +40,7 @@ export const explain: CommandSpec = {
       "What you may not see is no reason to stop. Ends with 1 where the VM or pod was refused last, or no pool knows it.",
   ],
   examples: ["kubectl macpool explain web -n lab", "kubectl macpool explain vmi/lab/web -o json"],
+  offers: "machines",
   run: async (input) => {
     const { line, terminal } = input;
     const wanted = namedOwner(oneArgument(line, "the name of a VM, a VMI or a pod, as KIND/NAME"));

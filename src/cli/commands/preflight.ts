@@ -1,4 +1,5 @@
-import { type MacRange, parseRange } from "../../api/mac-range.ts";
+import { describeUnusable, parseMac } from "../../api/mac.ts";
+import type { MacRange } from "../../api/mac-range.ts";
 import { DEFAULT_NAMESPACE } from "../../api/names.ts";
 import { plain } from "../backends/plain-text.ts";
 import type { CommandInput, CommandSpec } from "../command.ts";
@@ -106,9 +107,14 @@ function rangesOf(line: CommandLine): readonly MacRange[] {
       string,
       string,
     ];
-    const parsed = parseRange({ rangeStart, rangeEnd }, { allowSingle: false });
-    if (!parsed.ok) throw new UsageError(`--range ${JSON.stringify(text)}: ${parsed.reason}`);
-    return parsed.range;
+    const ends = [parseMac(rangeStart), parseMac(rangeEnd)];
+    const [start, end] = ends;
+    const what = `--range ${JSON.stringify(text)}`;
+    if (start === undefined || end === undefined) throw new UsageError(`${what} is not FIRST-LAST, two MAC addresses`);
+    if (end <= start) throw new UsageError(`${what} ends before it has two addresses: write the lower one first`);
+    const unusable = ends.find((mac) => mac !== undefined && describeUnusable(mac) !== undefined);
+    if (unusable === undefined) return { start, end };
+    throw new UsageError(`${what}: ${describeUnusable(unusable)}. Write unicast addresses`);
   });
 }
 

@@ -1,7 +1,7 @@
 import { fullInText, fullnessOf, isMeasured } from "../../api/forecast-text.ts";
 import { parseMac } from "../../api/mac.ts";
 import type { CollisionView, PoolView } from "../../mac-pool/inspection/rest/views.ts";
-import { type Finding, type KnownConsistency, poolWith } from "../backends/pool-backend.ts";
+import { type Finding, type KnownConsistency, noPool, poolWith } from "../backends/pool-backend.ts";
 import type { CommandInput, CommandResult, CommandSpec } from "../command.ts";
 import { type Options, UsageError } from "../command-line.ts";
 import { describeFinding } from "../consistency-text.ts";
@@ -80,9 +80,12 @@ function viewOf({ findings, collisions, unknown }: Problems): object {
 function poolNamed(name: string, pools: readonly PoolView[]): PoolView {
   const pool = pools.find((one) => one.name === name);
   if (pool !== undefined) return pool;
-  const names = pools.map((one) => one.name).join(", ");
-  const choice = names === "" ? "there is none at all" : `choose one of ${names}`;
-  throw new CliError(`there is no MACPool ${JSON.stringify(name)}: ${choice}`);
+  throw new CliError(
+    noPool(
+      name,
+      pools.map((one) => one.name),
+    ),
+  );
 }
 
 function ofAll(pools: readonly PoolView[], problems: Problems, { line, terminal }: CommandInput): CommandResult {
