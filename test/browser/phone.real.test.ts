@@ -117,6 +117,21 @@ describe.skipIf(CHROMIUM === undefined)("the page on a phone", () => {
     }
   });
 
+  it("says where an address is: on which network, bridge and node", async () => {
+    await using opened = await open("light");
+    const { page } = opened;
+    await show(page, "#/addresses");
+    const row = rows(page).filter({ hasText: OWNER[1] }).first();
+    const [network, address] = [row.getByText("multus default/br1-net"), row.getByRole("link").first()];
+    await network.waitFor();
+    expect(await network.textContent()).toContain("br1");
+    const [box, above] = [await network.boundingBox(), await address.boundingBox()];
+    expect(box?.y).toBeGreaterThan((above?.y ?? 0) + (above?.height ?? 0));
+    expect((box?.x ?? 0) + (box?.width ?? 0)).toBeLessThanOrEqual(390);
+    const node = row.locator(".place").last();
+    expect((await node.boundingBox())?.y).toBeGreaterThan((above?.y ?? 0) + (above?.height ?? 0));
+  });
+
   it("writes the phase of an address in words, and the whole name of its owner", async () => {
     await using opened = await open("light");
     const { page } = opened;

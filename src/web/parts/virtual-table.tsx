@@ -12,8 +12,8 @@ const PRINTED_ROWS = 2_000;
 export interface Column<T> {
   readonly title: string;
   readonly cell: (row: T) => ComponentChildren;
-  /** On a narrow screen, `wide` is left out, and `below` is the second line of the row. */
-  readonly look?: "wide" | "below";
+  /** On a narrow screen, `wide` is left out, `below` is the second line of the row, and `wide place` is on the third. */
+  readonly look?: "wide" | "below" | "wide place";
 }
 
 interface Props<T> {

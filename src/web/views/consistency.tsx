@@ -19,21 +19,27 @@ export function ConsistencyView() {
   const state = answer?.value.value;
   return (
     <>
-      <p class="lead">Claims have to agree with objects, and networks with nodes. Each finding says what to do.</p>
+      <p class="lead">Claims have to agree with objects, and networks with nodes.</p>
       {answer !== undefined && <ProblemNotice problem={answer.problem} isStale={state !== undefined} />}
       {state === undefined && <p class="quiet">Asking the pool.</p>}
       {state !== undefined && (
         <>
           <Portion items={state.findings}>{(first = []) => <FindingTable findings={first} />}</Portion>
-          {state.total > state.findings.length && (
-            <p class="quiet">
-              The pool tells the first {count(state.findings.length)} of {count(state.total)} findings.
-            </p>
-          )}
+          <CutFindings {...state} />
           {state.replicas.length > 0 && <Health state={state} />}
         </>
       )}
     </>
+  );
+}
+
+/** That there are more than the answer has. */
+export function CutFindings({ findings, total }: Pick<State, "findings" | "total">) {
+  if (total <= findings.length) return null;
+  return (
+    <p class="quiet">
+      The pool tells the first {count(findings.length)} of {count(total)} findings.
+    </p>
   );
 }
 
@@ -42,8 +48,8 @@ function FindingTable({ findings }: { readonly findings: readonly FindingView[] 
     return (
       <Empty title="Everything agrees.">
         <p>
-          {namespace.value !== undefined && `In namespace ${namespace.value}: `}Every claim has an owner that exists,
-          every address of a VM or pod has a claim, nothing waits too long, and networks fit the nodes.
+          {namespace.value !== undefined && `In namespace ${namespace.value}: `}Every claim has its owner, every address
+          its claim, nothing waits too long, and networks fit the nodes.
         </p>
       </Empty>
     );

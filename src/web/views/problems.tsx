@@ -6,12 +6,12 @@ import { UnknownProblems } from "../problems/problem-state.tsx";
 import { Consistency, useProblems } from "../problems/use-problems.ts";
 import { linkTo } from "../route.ts";
 import { namespace } from "../session.ts";
-import { count } from "../text.ts";
+import { CutFindings } from "./consistency.tsx";
 
 /** Everything that is wrong, the worst first. */
 export function ProblemsView() {
   const problems = useProblems();
-  const { findings = [], total = 0 } = useContext(Consistency)?.value.value ?? {};
+  const state = useContext(Consistency)?.value.value;
   return (
     <>
       <p class="lead">
@@ -24,11 +24,7 @@ export function ProblemsView() {
       <Portion items={problems}>
         {(first) => (first === undefined ? <p class="quiet">Asking the pool.</p> : <ProblemCards problems={first} />)}
       </Portion>
-      {total > findings.length && (
-        <p class="quiet">
-          The pool tells the first {count(findings.length)} of {count(total)} findings.
-        </p>
-      )}
+      {state !== undefined && <CutFindings {...state} />}
     </>
   );
 }
