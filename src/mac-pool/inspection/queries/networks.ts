@@ -158,9 +158,11 @@ export class NetworkQueries {
     namespace: string | undefined,
     scope: Scope,
   ): BridgeView {
-    const networks = [...this.#catalog.onBridge(name)].filter(isMeant);
+    const all = [...this.#catalog.onBridge(name)];
+    const networks = all.filter(isMeant);
     const running = new Map<string, number>();
-    for (const network of networks) {
+    // The VMs of one namespace may be on networks of others.
+    for (const network of scope.namespace === undefined ? networks : all) {
       const users = this.#counts.of(`${network.namespace}/${network.name}`);
       for (const [node, count] of runningByNode(users, scope)) running.set(node, (running.get(node) ?? 0) + count);
     }

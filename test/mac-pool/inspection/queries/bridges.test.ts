@@ -112,7 +112,19 @@ describe("the reader of one namespace", () => {
   it("sees the bridges of its networks, with counts of its own VMs", async () => {
     await using fixture = await InspectionFixture.start(THREE_NODES);
     const { items } = await fixture.inspector.networks.bridges(PAGE, TENANT);
-    expect(items).toMatchObject([{ name: "br1", networks: 1, running: 1, on: [{ node: "node-a", running: 1 }] }]);
+    expect(items).toMatchObject([{ name: "br1", networks: 1, running: 2, on: [{ node: "node-a", running: 2 }] }]);
+  });
+
+  it("counts its own VMs on a bridge also where a network of another namespace leads there", async () => {
+    const instances = [
+      guestOf("tenant-a", "own", ["tenant-a/mine"], "node-a"),
+      guestOf("tenant-a", "other", ["tenant-b/theirs"], "node-a"),
+      guestOf("tenant-b", "foreign", ["tenant-b/theirs"], "node-a"),
+    ];
+    const nads = [nadOf("tenant-a", "mine"), nadOf("tenant-b", "theirs")];
+    await using fixture = await InspectionFixture.start({ ...THREE_NODES, nads, instances });
+    const { items } = await fixture.inspector.networks.bridges(PAGE, TENANT);
+    expect(items).toMatchObject([{ name: "br1", networks: 1, running: 2, on: [{ node: "node-a", running: 2 }] }]);
   });
 
   it("is told of no name in another namespace", async () => {
