@@ -167,7 +167,7 @@ describe("kubectl macpool on a real API server", () => {
   it("prints objects for programs", async () => {
     const json = JSON.parse((await macpool("find", mac, "-o", "json")).stdout);
     expect(json.items).toMatchObject([{ mac, phase: "Allocated", owners: [{ namespace: "default", name: "web" }] }]);
-    expect(parse((await macpool("status", "-o=yaml")).stdout).items[0]).toMatchObject({ name: "default", used: 1 });
+    expect(parse((await macpool("status", "-o=yaml")).stdout).items[1]).toMatchObject({ name: "default", used: 1 });
     const [name] = (await macpool("list", "--output", "name")).stdout.split("\n");
     const read = await runCommand([join(folder, "kubectl"), "get", name ?? "", "-o", "jsonpath={.spec.mac}"], {
       env: environment(),
