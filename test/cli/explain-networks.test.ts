@@ -1,8 +1,21 @@
 import { afterEach, beforeEach, expect, it } from "vitest";
+import { NETWORK_STATUS_ANNOTATION } from "../../src/api/names.ts";
 import type { Step, Way } from "../../src/api/way.ts";
 import type { KnownInterface } from "../../src/cli/backends/pool-backend.ts";
 import { CliHarness } from "./support/cli-harness.ts";
-import { FORBIDDEN, KNOWN, KUBEVIRT, list, NADS, NICS, nad, script, service, there } from "./support/explain-script.ts";
+import {
+  FORBIDDEN,
+  KNOWN,
+  KUBEVIRT,
+  list,
+  NADS,
+  NICS,
+  nad,
+  PODS,
+  script,
+  service,
+  there,
+} from "./support/explain-script.ts";
 import { networks } from "./support/network-answers.ts";
 import { type Answer, problem, type Script } from "./support/scripted-cluster.ts";
 
@@ -87,4 +100,22 @@ it("says of the other network what the service tells, where the user may read th
     state: "ok",
     text: `lab/blue: bridge br1, VLAN 100. Warning: ${message}`,
   });
+});
+
+it("goes the way of a pod that has an interface by its network-status only, without taking that for certain", async () => {
+  const said = [{ name: "lab/blue", interface: "net1", mac: "02:5d:1c:00:00:b7" }];
+  const metadata = { name: "t4", namespace: "lab", annotations: { [NETWORK_STATUS_ANNOTATION]: JSON.stringify(said) } };
+  const pod = { metadata, spec: { nodeName: "node-a" }, status: { phase: "Running" } };
+  const using = script({ [`${PODS}/t4`]: there(pod) }, { rest: (path) => service(KNOWN)(path, new URLSearchParams()) });
+  const { stdout } = await harness.say(using, "explain", "pod/lab/t4", "-o", "json");
+  const [way] = (JSON.parse(stdout) as { readonly way: readonly Way[] }).way;
+  expect(way?.interface).toBe("net1");
+  expect(way?.steps.map(({ step, state }) => `${step} ${state}`).slice(0, 5)).toEqual([
+    "accepted unknown",
+    "network ok",
+    "bridge ok",
+    "scheduled ok",
+    "attached ok",
+  ]);
+  expect(way?.steps.map(({ step }) => step)).toContain("alone");
 });

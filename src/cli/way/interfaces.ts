@@ -1,6 +1,6 @@
 import { type NadRef, nadOf, networkNameFault } from "../../api/claim-network.ts";
 import { formatMac, parseMac } from "../../api/mac.ts";
-import { NETWORKS_ANNOTATION } from "../../api/names.ts";
+import { NETWORK_STATUS_ANNOTATION, NETWORKS_ANNOTATION } from "../../api/names.ts";
 import { parseNetworkSelection } from "../../api/network-selection.ts";
 import type { Pod } from "../../kube/client/built-in-kinds.ts";
 import type { KnownHistory } from "../backends/pool-backend.ts";
@@ -40,14 +40,44 @@ export function networksFault({ metadata }: Pod): string | undefined {
   return selection.form === "malformed" ? selection.reason : undefined;
 }
 
+/** Those that it asks for; of one that asks for none, those that its network-status gives an address. */
 export function interfacesOfPod({ metadata }: Pod, namespace: string): AskedInterface[] {
   const selection = parseNetworkSelection(metadata.annotations?.[NETWORKS_ANNOTATION] ?? "");
+  if (selection.form === "none")
+    return interfacesInStatus(metadata.annotations?.[NETWORK_STATUS_ANNOTATION], namespace);
   if (!("elements" in selection)) return [];
   return selection.elements.map((element) => ({
     name: element.interface,
     mac: addressIn(element.mac),
     nad: { namespace: element.namespace || namespace, name: element.name },
   }));
+}
+
+function interfacesInStatus(text: string | undefined, namespace: string): AskedInterface[] {
+  const all = text === undefined ? [] : (attachmentsIn(text) ?? []);
+  return all.flatMap((one) => {
+    if (one.default === true || addressIn(one.mac) === undefined) return [];
+    const nad = nadOf(`multus ${one.name}`, namespace);
+    return [{ name: String(one.interface ?? "?"), mac: undefined, nad }];
+  });
+}
+
+/** One attachment, as multus reports it. */
+export interface Attachment {
+  readonly name?: unknown;
+  readonly interface?: unknown;
+  readonly mac?: unknown;
+  readonly default?: unknown;
+}
+
+/** Undefined where nobody can read it. */
+export function attachmentsIn(text: string): readonly Attachment[] | undefined {
+  try {
+    const list: unknown = JSON.parse(text);
+    return Array.isArray(list) ? list.filter((one) => typeof one === "object" && one !== null) : undefined;
+  } catch {
+    return undefined;
+  }
 }
 
 /** As the pool knows them, for whom the object itself is out of reach. */

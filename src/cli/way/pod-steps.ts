@@ -4,7 +4,7 @@ import type { Step } from "../../api/way.ts";
 import type { Pod } from "../../kube/client/built-in-kinds.ts";
 import type { ObjectMeta } from "../../kube/client/resource.ts";
 import type { Machine, WayFacts, WayInterface } from "./facts.ts";
-import { addressIn } from "./interfaces.ts";
+import { type Attachment, addressIn, attachmentsIn } from "./interfaces.ts";
 import { ok, quoted, unknown, wrong } from "./step.ts";
 
 /** What the scheduler, the runtime and multus made of the pod. */
@@ -71,13 +71,6 @@ function unschedulable(message: string, describe: string): Step {
   return wrong("scheduled", text, `${remedy} Or look why a node that has it takes no pod: ${describe} shows more.`);
 }
 
-/** One attachment, as multus reports it. */
-interface Attachment {
-  readonly name?: unknown;
-  readonly interface?: unknown;
-  readonly mac?: unknown;
-}
-
 /** `refusal`: what to do about the node, where the plugin refuses the network there. */
 export function attached({ owner, pod, sandboxErrors }: WayFacts, nic: WayInterface, refusal?: string): Step {
   if ("unknown" in pod) return unknown("attached", `its pod is ${pod.unknown}`);
@@ -130,16 +123,6 @@ function again({ kind, namespace, name }: WayFacts["owner"]): string {
     Pod: `kubectl delete pod ${ref}, and make it again.`,
   }[kind];
   return `A pod gets what it asks for when it starts: ${todo}`;
-}
-
-/** Undefined where nobody can read it. */
-function attachmentsIn(text: string): readonly Attachment[] | undefined {
-  try {
-    const list: unknown = JSON.parse(text);
-    return Array.isArray(list) ? list.filter((one) => typeof one === "object" && one !== null) : undefined;
-  } catch {
-    return undefined;
-  }
 }
 
 /** Before the words of the plugin: what the runtime and multus say around them, and `[NAMESPACE/POD/UID:NETWORK]: `. */
