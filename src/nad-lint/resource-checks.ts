@@ -64,7 +64,7 @@ export function checkResource(
   const now = notNow(bridge, having);
   if (now !== undefined && nodes !== undefined) {
     const where = nodesHave(having.length, nodes.total, bridge);
-    const message = `${where}, and no VM can land there now: ${now.because}. VMs wait. ${now.remedy}`;
+    const message = `${where}, and no VM can land there now: ${now.because}. VMs wait. ${now.remedy} That takes an administrator.`;
     findings.push(finding("bridge-not-now", message));
   }
   return findings;

@@ -43,7 +43,7 @@ describe("the pool's service", () => {
     ["MACPOOL_RUNNING", true, "MAC -n default says whether another address"],
     ["MACPOOL_DUPLICATE", false, "MAC -n default says whether another address"],
     ["MACPOOL_INVALID_MAC", false, "MAC -n default says whether another address"],
-    ["MACPOOL_EXPLICIT_ADDRESS", false, "MAC -n NAMESPACE says where an address"],
+    ["MACPOOL_EXPLICIT_ADDRESS", false, "MAC -n default says whether another address"],
   ])(
     "tells of %s: advice to look for a holder: %s, and that check %s would be accepted",
     async (code, advised, check) => {

@@ -17,11 +17,12 @@ it("says that no VM can land on the nodes with the bridge, why, and what to do",
     );
   expect(saidOf(BR1, lost)).toEqual([
     "1 of 3 nodes has br1, and no VM can land there now: node-c is NotReady and cordoned. VMs wait. " +
-      "Bring node-c back (kubectl describe node node-c says why it is NotReady), or make br1 on another node.",
+      "Bring node-c back (kubectl describe node node-c says why it is NotReady), or make br1 on another node. " +
+      "That takes an administrator.",
   ]);
   expect(saidOf(BR1, cordoned, lost)).toEqual([
     "2 of 3 nodes have br1, and no VM can land there now: node-b is cordoned, and the other takes no VM either. VMs wait. " +
-      "Let VMs on node-b again (kubectl uncordon node-b), or make br1 on another node.",
+      "Let VMs on node-b again (kubectl uncordon node-b), or make br1 on another node. That takes an administrator.",
   ]);
   expect(saidOf(BR1, silent)[0]).toContain(
     "node-a does not publish br1. VMs wait. See whether a bridge-marker runs on node-a",

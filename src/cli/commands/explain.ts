@@ -20,8 +20,6 @@ const UNKNOWN = "What was refused, and interfaces without a claim, are not known
 const UNKNOWN_HOSTS = "Whether a node has one of these addresses is not known: you may not read NodeMACs.";
 /** Most owners of VMs may not read pools. */
 const SHOW_POOLS = "ask an administrator to add a range to the pool; kubectl macpool status shows them how full it is";
-/** To the receiver of a live migration another address is of no use, and another namespace may be. */
-const CHECK_PLACE = "kubectl macpool check MAC -n NAMESPACE says where an address would be accepted";
 /** Refusals of an address that something else has. */
 const HELD_BY_OTHERS: readonly string[] = [
   "MACPOOL_CONFLICT",
@@ -142,7 +140,6 @@ function refused(
 function adviceFor(code: string, isWished: boolean, namespace: string): readonly string[] {
   if (code === "MACPOOL_FULL") return [SHOW_POOLS];
   if (!isWished) return [];
-  if (code === "MACPOOL_EXPLICIT_ADDRESS") return [CHECK_PLACE];
   return [`kubectl macpool check MAC -n ${namespace} says whether another address would be accepted`];
 }
 

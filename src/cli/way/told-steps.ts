@@ -7,16 +7,25 @@ import { named, ok, quoted, staysOn, unknown, wrong } from "./step.ts";
 
 /** Steps of a network by what the pool's service tells of it, where the objects themselves are out of the user's reach. */
 
-/** The step after it says these. */
-const OF_BRIDGE: readonly string[] = ["bridge-on-no-node", "bridge-not-now"] satisfies FindingCode[];
+/** Of the nodes' bridges: the steps after the network say these. */
+const OF_NODES: readonly string[] = [
+  "bridge-on-no-node",
+  "bridge-not-now",
+  "vlan-impossible",
+  "vlan-unfiltered",
+  "vlan-not-on-uplink",
+  "mtu-above-bridge",
+  "mtu-below-bridge",
+] satisfies FindingCode[];
+const OF_UPLINKS: readonly string[] = ["uplink-down", "uplink-missing"];
 
 export function toldNetwork(view: NetworkView): Step {
   const { namespace, name, bridge, findings } = view;
   const network = quoted(`${namespace}/${name}`);
   const error = findings.find(({ severity, code }) => severity === "error" && code !== "key-ignored");
   if (error !== undefined) return wrong("network", `${network}: ${quoted(error.message)}`, showNetwork(view));
-  const warning = findings.find(({ code }) => !OF_BRIDGE.includes(code));
-  const said = warning === undefined ? "" : `. Warning: ${quoted(warning.message)}`;
+  const ofOthers = [...OF_NODES, ...OF_UPLINKS];
+  const said = warningOf(findings.find(({ code }) => !ofOthers.includes(code)));
   const leads =
     bridge === undefined
       ? "its plugin is not the bridge plugin"
@@ -24,19 +33,25 @@ export function toldNetwork(view: NetworkView): Step {
   return ok("network", `${network}: ${leads}${said}`);
 }
 
+const warningOf = (finding: NetworkView["findings"][number] | undefined): string =>
+  finding === undefined ? "" : `. Warning: ${quoted(finding.message)}`;
+
 /** `hasNode`: the VM or pod has one, so that it matters no more where it could start. */
 export function toldBridge(view: NetworkView, hasNode: boolean): Step {
-  const { bridge = "", nodes, cells } = view;
+  const { bridge = "", nodes, cells, findings } = view;
   const having = cells.filter(({ verdict }) => verdict !== "NoBridge").map(({ node }) => node);
   const names = having.length > 0 && having.length === nodes.withBridge ? `: ${named(having)}` : "";
   const text = `${nodesHave(nodes.withBridge, nodes.total, bridge)}${names}`;
-  if (nodes.works + nodes.warning + nodes.unknown > 0 || hasNode) return ok("bridge", text);
+  if (hasNode) return ok("bridge", text);
+  if (nodes.works + nodes.warning + nodes.unknown > 0) {
+    return ok("bridge", `${text}${warningOf(findings.find(({ code }) => OF_NODES.includes(code)))}`);
+  }
   const away = cells.find(({ verdict }) => verdict === "NotNow");
   if (away !== undefined) {
     const remedy = `Ask an administrator to let VMs on ${away.node} again, or to make ${bridge} on another node.`;
     return wrong("bridge", `${text}. No VM can land now: ${away.node} ${away.reason}`, remedy);
   }
-  return wrong("bridge", `${text}. It starts on none`, showNetwork(view));
+  return wrong("bridge", `${text}. It starts on none`, `Ask an administrator. ${showNetwork(view)}`);
 }
 
 /** `hidden`: why the report of the node is not known. */
@@ -66,7 +81,8 @@ export function toldKernel(
 /** What the service says of a network that the plugin refuses on the node. */
 export function toldRefusal({ cells, findings }: NetworkView, node: string): string | undefined {
   const isRefused = cells.some((one) => one.node === node && one.verdict === "Fails");
-  return isRefused ? findings.find(({ code }) => code.startsWith("vlan-"))?.message : undefined;
+  const said = isRefused ? findings.find(({ code }) => code.startsWith("vlan-")) : undefined;
+  return said && `Tell an administrator: ${said.message}`;
 }
 
 /** Of a node that fits the network. */

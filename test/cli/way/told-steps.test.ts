@@ -125,6 +125,27 @@ describe("the way of a network that only the service tells of", () => {
     });
   });
 
+  it("tells a warning of the nodes where it says which have the bridge, and another one with the network", () => {
+    const same = {
+      code: "same-network",
+      severity: "warning",
+      summary: "",
+      message: "another leads there too",
+    } as const;
+    const mtu = {
+      code: "mtu-below-bridge",
+      severity: "warning",
+      summary: "",
+      message: "br1 has an MTU above",
+    } as const;
+    const stopped = { pod: { value: undefined }, instance: { value: undefined } };
+    const warned = walk({ findings: [mtu, same] }, stopped).filter(({ text }) => text.includes("Warning"));
+    expect(warned.map(({ step, text }) => [step, text])).toEqual([
+      ["network", "lab/blue: bridge br1, VLAN 100. Warning: another leads there too"],
+      ["bridge", "1 of 3 nodes has br1: node-a. Warning: br1 has an MTU above"],
+    ]);
+  });
+
   it("names the right for each step where nobody tells of the network, nor of the pod", () => {
     const facts = { ...WORKING, pod: HIDDEN, history: HIDDEN, nodes: HIDDEN, reports: HIDDEN };
     const steps = wayOf(facts, { ...NIC, network: HIDDEN });

@@ -228,7 +228,9 @@ describe("the way from a request to a frame", () => {
       findings: [finding],
     } as never;
     const nic = { told, network: HIDDEN };
-    expect(stop({ ...refused, reports: HIDDEN, nodes: HIDDEN, nic })?.remedy).toBe(finding.message);
+    expect(stop({ ...refused, reports: HIDDEN, nodes: HIDDEN, nic })?.remedy).toBe(
+      `Tell an administrator: ${finding.message}`,
+    );
     // Where the node fits, the words of the plugin are all that is known.
     expect(stop(on({}))?.remedy).toBe("kubectl describe pod launcher -n lab shows each attempt.");
   });
