@@ -27,10 +27,11 @@ const CRI_SOCKET_PATHS = [
 
 /** An absolute path. No name in it begins with two dots: Kubernetes refuses `..` in a path of the host. */
 export const CRI_SOCKET_PATTERN = "^(/([A-Za-z0-9_-]|[.][A-Za-z0-9_-])[A-Za-z0-9._-]*)*$";
-/** No runtime has its socket there; or the pod has something else at this path. */
-export const NO_CRI_SOCKET_PATTERN = "^/((dev|etc|proc|sys)(/.*)?|run(/multus(/.*)?)?)$";
+/** No runtime has its socket there; or the pod has something else at this path. /var/run is a link to /run on most nodes. */
+export const NO_CRI_SOCKET_PATTERN = "^/((dev|etc|proc|sys)(/.*)?|(var/)?run(/multus(/.*)?)?)$";
 export const NO_CRI_SOCKET_TEXT =
-  "hostCRISocketPath must not be /run or in /dev, /etc, /proc, /sys or /run/multus: no container runtime has its socket there";
+  "hostCRISocketPath must not be /run, /var/run or in /dev, /etc, /proc, /sys, /run/multus or /var/run/multus: no container " +
+  "runtime has its socket there";
 /** For what is no path, in the words that existing suites expect. */
 export const CRI_SOCKET_TEXT = `\`hostCRISocketPath\` must be one of: ${CRI_SOCKET_PATHS.join(", ")}`;
 

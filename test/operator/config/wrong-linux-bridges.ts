@@ -18,7 +18,13 @@ const WRONG_CNI_BIN_DIRS = [
   ...["/", "/etc/cni", "/usr/bin", "/opt", "/opt/../etc", "/opt/cni/..", "opt/cni/bin"],
   ...["/opt/a:b", "/opt/a b", "/opt/cni\n", "/opt/a\u0007", "/opt/$(NODE_NAME)"],
 ];
-const OTHERS_DIRECTORIES = ["/run/netns", "/var/lib/etcd", "/var/lib/kubelet/plugins", "/var/lib/cni/multus"];
+const OTHERS_DIRECTORIES = [
+  "/run/netns",
+  "/var/run/netns",
+  "/var/lib/etcd",
+  "/var/lib/kubelet/plugins",
+  "/var/lib/cni/multus",
+];
 
 export const WRONG_LINUX_BRIDGES: readonly WrongSpec[] = [
   ...each([...WRONG_CNI_BIN_DIRS, ...OTHERS_DIRECTORIES], (cniBinDir) => ({

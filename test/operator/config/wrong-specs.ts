@@ -17,6 +17,10 @@ import { WRONG_NAME_SERVERS } from "./wrong-name-servers.ts";
 import { each, type WrongSpec } from "./wrong-spec.ts";
 
 const SOCKETS = "/run/crio/crio.sock, /run/containerd/containerd.sock, /run/k3s/containerd/containerd.sock";
+const NO_CRI_SOCKETS = [
+  ...["/dev/null", "/etc/cni", "/proc/1/root/run/crio/crio.sock", "/sys/fs"],
+  ...["/run", "/var/run"].flatMap((run) => [run, `${run}/multus`, `${run}/multus/multus.sock`]),
+];
 const NEVER =
   "invalid mac address. Multicast addressing is not supported. Unicast addressing must be used. The first octet is";
 const RANGE = "failed to set mac address range: invalid range.";
@@ -104,7 +108,7 @@ export const WRONG_SPECS: readonly WrongSpec[] = [
     spec: { multus: {}, multusDynamicNetworks: { hostCRISocketPath } },
     texts: [`\`hostCRISocketPath\` must be one of: ${SOCKETS}`],
   })),
-  ...each(["/dev/null", "/run/multus/multus.sock"], (hostCRISocketPath) => ({
+  ...each(NO_CRI_SOCKETS, (hostCRISocketPath) => ({
     spec: { multus: {}, multusDynamicNetworks: { hostCRISocketPath } },
     texts: [NO_CRI_SOCKET_TEXT],
   })),
