@@ -43,9 +43,10 @@ async function main(): Promise<void> {
 
 /** Throws ImageError where nodes might run different images. */
 export function pulledImage(image: string | undefined): string {
-  if (image === undefined) throw new ImageError("--image is missing: give REGISTRY/NAME@sha256:DIGEST");
+  const loaded = "--load if the nodes have the image already";
+  if (image === undefined) throw new ImageError(`--image is missing: give REGISTRY/NAME@sha256:DIGEST, or ${loaded}`);
   if (parseReference(image).digest !== undefined) return image;
-  throw new ImageError(`${image} has no digest: give REGISTRY/NAME@sha256:DIGEST`);
+  throw new ImageError(`${image} has no digest: give REGISTRY/NAME@sha256:DIGEST, or add ${loaded}`);
 }
 
 /** Of `--load`. A runtime finds what was loaded by its tag. Throws ImageError without one. */

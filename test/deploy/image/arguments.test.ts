@@ -19,6 +19,11 @@ it.each([
   [["--image", "a.test/b:1", "--load", "--image", "a.test/c:1"], "--image is given twice: give it once"],
   [["--load", "--load"], "--load is given twice: give it once"],
   [["--imgae", "a.test/b:1"], "Unknown option '--imgae'"],
+  [
+    ["--image", "a.test/b:1"],
+    "a.test/b:1 has no digest: give REGISTRY/NAME@sha256:DIGEST, or add --load if the nodes have the image already",
+  ],
+  [[], "--image is missing: give REGISTRY/NAME@sha256:DIGEST, or --load if the nodes have the image already"],
 ])("writes no release for %j, and says why in one sentence", async (args, sentence) => {
   const { code, stdout, stderr } = await runCommand([process.execPath, release, ...args]);
   expect({ code, stdout }).toEqual({ code: 1, stdout: "" });
