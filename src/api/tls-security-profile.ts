@@ -42,11 +42,15 @@ export const tlsSecurityProfileSchema = z
           .max(MAX_CIPHERS)
           .nullable()
           .exactOptional()
-          .describe("OpenSSL names of the ciphers that may be negotiated below TLS 1.3."),
+          .describe(
+            "OpenSSL names of the ciphers that may be negotiated below TLS 1.3. Default: those of Intermediate, which are for TLS 1.2.",
+          ),
         minTLSVersion: z
           .enum(["VersionTLS10", "VersionTLS11", "VersionTLS12", "VersionTLS13"])
           .exactOptional()
-          .describe("Lowest TLS version that is accepted."),
+          .describe(
+            "Lowest TLS version that is accepted. Default: VersionTLS12. A version below it needs ciphers of its own.",
+          ),
       })
       .nullable()
       .exactOptional()

@@ -36,6 +36,14 @@ describe("a TLS security profile", () => {
     expect(tlsLimits({ custom: { minTLSVersion: "VersionTLS11" } }).minVersion).toBe("TLSv1.1");
   });
 
+  it("is Intermediate in what a custom one leaves out", () => {
+    const intermediate = tlsLimits({ type: "Intermediate" });
+    expect(tlsLimits({ type: "Custom", custom: {} })).toEqual(intermediate);
+    expect(tlsLimits({ type: "Custom", custom: { minTLSVersion: "VersionTLS12" } })).toEqual(intermediate);
+    expect(tlsLimits({ type: "Custom", custom: { minTLSVersion: "VersionTLS13" } })).toEqual(tlsLimits({}));
+    expect(tlsLimits({ type: "Custom", custom: { ciphers: ["AES128-SHA"] } }).minVersion).toBe("TLSv1.2");
+  });
+
   it("is something that the library takes", () => {
     for (const type of ["Old", "Intermediate", "Modern"] as const) {
       expect(() => createSecureContext(tlsLimits({ type }))).not.toThrow();

@@ -118,7 +118,9 @@ describe("a wrong spec", () => {
     { placementConfiguration: { infra: { affinity: {} } } },
     { placementConfiguration: { workloads: { affinity: AFFINITY } } },
     { tlsSecurityProfile: null },
-    { tlsSecurityProfile: { type: "Custom", custom: {} } },
+    ...[{}, { minTLSVersion: "VersionTLS13" }, { ciphers: ["ECDHE-RSA-AES128-GCM-SHA256"] }].map((custom) => ({
+      tlsSecurityProfile: { type: "Custom", custom },
+    })),
     { tlsSecurityProfile: { type: "Intermediate", custom: null } },
   ])("is not %j", async (spec) => {
     expect(validateSpec(spec, NO_FACTS)).toEqual([]);
