@@ -102,6 +102,17 @@ describe("kubectl macpool status", () => {
     const { stdout, exitCode } = await say({}, "status");
     expect({ said: stdout.split("\n\n")[1], exitCode }).toEqual({ said: "No problems.\n", exitCode: 0 });
   });
+
+  it("says of one pool that it has no problem, also where the cluster has others", async () => {
+    expect((await say({}, "status", "lab")).stdout).toMatch(/\nNo problems\.\n$/);
+    const { stdout, exitCode } = await say({ findings: FINDINGS }, "status", "lab");
+    expect(stdout).toMatch(/\nNo problems of this pool\.\n$/);
+    expect(exitCode).toBe(0);
+  });
+
+  it("names the keys of its JSON in the help", async () => {
+    expect((await say({}, "help", "status")).stdout).toMatch(/-o json has them as problems and collisions;/);
+  });
 });
 
 describe("kubectl macpool doctor", () => {

@@ -21,7 +21,7 @@ export const status: CommandSpec = {
   details: [
     "The fullest pool is first. The problems are the findings of kubectl macpool doctor, by their codes, and addresses in use twice. " +
       "Ends with 1 where there is one.",
-    "-o json has the problems as findings and collisions; null where they are not known.",
+    "-o json has them as problems and collisions; null where they are not known.",
     "POOL is the name of a MACPool: of this one it tells everything, and of its problems what to do. -o wide adds numbers.",
   ],
   examples: ["kubectl macpool status", "kubectl macpool status default", "kubectl macpool status -o json"],
@@ -124,7 +124,7 @@ function ofAll(pools: readonly PoolView[], problems: Problems, { line, terminal 
   };
 }
 
-function ofOne(pool: PoolView, { ofPool, unknown }: Problems, input: CommandInput): CommandResult {
+function ofOne(pool: PoolView, { ofPool, total, collisions, unknown }: Problems, input: CommandInput): CommandResult {
   const { line, terminal } = input;
   const own = ofPool.get(pool.name) ?? [];
   const exitCode = own.length > 0 ? 1 : 0;
@@ -132,7 +132,8 @@ function ofOne(pool: PoolView, { ofPool, unknown }: Problems, input: CommandInpu
   const formatted = formatViews(line, { ...pool, problems: unknown === undefined ? own : null }, [poolNameOf(pool)]);
   if (formatted !== undefined) return { stdout: formatted, ...note, exitCode };
   const texts = own.map((finding) => describeFinding(finding, input)).join("");
-  const none = unknown === undefined && own.length === 0 ? "\nNo problems.\n" : "";
+  const ofWhat = total + collisions.length > 0 ? " of this pool" : "";
+  const none = unknown === undefined && own.length === 0 ? `\nNo problems${ofWhat}.\n` : "";
   return { stdout: describePool(pool, terminal) + texts + none, ...note, exitCode };
 }
 
