@@ -23,8 +23,7 @@ const SERVICE_TIMEOUT_MS = 10_000;
 /** Of a watch; the server sends something each half minute. */
 const SILENCE_MS = 100_000;
 
-const NO_LABELS =
-  "-l asks for the labels of MACClaims, which takes a right in the whole cluster: use -n NAMESPACE, or --pool NAME, without -l";
+const NO_LABELS = "-l takes the right to list MACClaims in the whole cluster: leave -l out";
 
 const USER_AGENT = `kubectl-macpool/${PRODUCT_VERSION}`;
 
@@ -124,7 +123,7 @@ export class OpenCluster implements AsyncDisposable {
       const { items } = await this.client.list(MAC_CLAIMS as Resource, options);
       return new Set(items.map(({ metadata }) => metadata.name ?? ""));
     } catch (error) {
-      if (isForbidden(error)) throw new CliError(`${NO_LABELS}: ${error.message}`, { cause: error });
+      if (isForbidden(error)) throw new CliError(`${NO_LABELS} (${error.message})`, { cause: error });
       throw this.describe(error);
     }
   }

@@ -49,7 +49,7 @@ describe("kubectl macpool list -l", () => {
     [
       "a user who may not list claims",
       status(403, "macclaims is forbidden", "Forbidden"),
-      "-l asks for the labels of MACClaims, which takes a right in the whole cluster: use -n NAMESPACE, or --pool NAME, without -l: macclaims is forbidden",
+      "-l takes the right to list MACClaims in the whole cluster: leave -l out (macclaims is forbidden)",
     ],
   ])("is an error for %s", async (_, claimsAnswer, message) => {
     expect(await harness.say({ rest, claims: claimsAnswer }, "list", "-l", "=")).toEqual({
