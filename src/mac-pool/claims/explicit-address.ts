@@ -44,11 +44,11 @@ export function refusalOfExplicit(
     policy === "OwnPool"
       ? `outside the ranges of MACPool ${pool.name}, which serves`
       : `in the range of a MACPool, and MACPool ${pool.name} serves`;
-  const choice = policy === "OwnPool" ? `of ${rangesOf(pool)}` : "outside the ranges of all MACPools";
+  const choice = policy === "OwnPool" ? `a free one of ${rangesOf(pool)}` : "one outside the ranges of all MACPools";
   const remedy =
     receiver === true
       ? "A live migration brings its address along: receive it in a namespace whose MACPool allows this address."
-      : `Leave ${field} out to get an address from the pool, or choose one ${choice}.`;
+      : `Leave ${field} out to get an address from the pool, or choose ${choice}.`;
   return {
     code: "MACPOOL_EXPLICIT_ADDRESS",
     about: { mac, ...(name === undefined ? {} : { interface: name }) },

@@ -68,7 +68,7 @@ describe("an object that asks for an address", () => {
         message:
           'MAC 02:00:00:00:01:28 of interface "i0" is outside the ranges of MACPool default, which serves namespace default ' +
           "with explicitAddresses OwnPool. " +
-          "Leave macAddress out to get an address from the pool, or choose one of 02:00:00:00:01:00-02:00:00:00:01:0f.",
+          "Leave macAddress out to get an address from the pool, or choose a free one of 02:00:00:00:01:00-02:00:00:00:01:0f.",
       },
     });
     const outside = fixture("OutsidePools");

@@ -24,7 +24,7 @@ it("checks an address by hand in the words of the webhook, without the names of 
     code: "MACPOOL_EXPLICIT_ADDRESS",
     message:
       `MAC ${THEIRS} is outside the ranges of MACPool default, which serves namespace mine with explicitAddresses OwnPool. ` +
-      "Leave macAddress out to get an address from the pool, or choose one of " +
+      "Leave macAddress out to get an address from the pool, or choose a free one of " +
       "02:5d:1c:00:00:00-02:5d:1c:00:00:ff.",
   });
   expect(JSON.stringify(refused)).not.toMatch(/secret|vault|blue|06:00:00:00:00:0f/);
