@@ -195,6 +195,9 @@ describe("the pool's service", () => {
       const { stderr } = await say({ proxy: problem(403, "FORBIDDEN", `${detail}${hint} ?namespace=NAME.`) }, "doctor");
       expect(stderr).toBe(`error: ${detail}${hint} -n NAMESPACE.\n`);
     }
+    const ofPools = `${detail} For the claims and the limit of your namespace, read /api/v1/namespaces?namespace=NAME.`;
+    const { stderr } = await say({ proxy: problem(403, "FORBIDDEN", ofPools) }, "status");
+    expect(stderr).toContain(`error: ${detail} kubectl macpool namespaces -n NAMESPACE shows the claims and the limit`);
   });
 });
 

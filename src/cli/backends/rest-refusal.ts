@@ -27,6 +27,8 @@ const SAID: Readonly<Record<string, string>> = {
 const PROBLEM_TYPE = "urn:macpool:";
 const HINT_OF_REST = / For what is in (your|another) namespace, name it:.*$/;
 const HINT = " For what is in $1 namespace, name it: -n NAMESPACE.";
+const HINT_OF_POOLS = / For the claims and the limit of your namespace, read .*$/;
+const OWN_LIMIT = " kubectl macpool namespaces -n NAMESPACE shows the claims and the limit of your namespace.";
 const LONG_LIST = "The list took longer than five minutes: try again, or ask for one namespace.";
 
 const NO_PROXY =
@@ -67,7 +69,7 @@ export function isProblem(body: unknown): body is ProblemView {
 /** In the words of the command line, which has options in place of parameters. */
 function sentenceOf({ code, detail, parameter = "", didYouMean }: ProblemView): string {
   if (code === "MACPOOL_EXPIRED") return LONG_LIST;
-  if (code === "MACPOOL_FORBIDDEN") return detail.replace(HINT_OF_REST, HINT);
+  if (code === "MACPOOL_FORBIDDEN") return detail.replace(HINT_OF_REST, HINT).replace(HINT_OF_POOLS, OWN_LIMIT);
   if (code === NOT_FOUND) return detail.replace(NO_OBJECT, notThere);
   const said = detail.replace(`Parameter ${parameter} `, `${SAID[parameter] ?? parameter} `);
   return didYouMean === undefined || said.includes("Did you mean") ? said : `${said}; did you mean ${didYouMean}?`;

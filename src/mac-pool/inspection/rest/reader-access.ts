@@ -123,15 +123,21 @@ async function asked<T>(ask: () => Promise<T>): Promise<T> {
 
 /** Names no namespace but that of the question: the reader may not know which one has what they asked for. */
 function forbidden({ username }: User, { verb, resource }: Wanted, named: string | undefined): Problem {
-  const [where, hint] = whereOf(resource, named);
-  const detail = `User ${JSON.stringify(username)} may not ${verb} ${resource}.${MAC_POOL_GROUP} ${where}. Ask for a role that allows it.${hint}`;
+  const [where, role, hint] = whereOf(resource, named);
+  const detail = `User ${JSON.stringify(username)} may not ${verb} ${resource}.${MAC_POOL_GROUP} ${where}. Ask for a ${role}. ${hint}`;
   return new Problem("MACPOOL_FORBIDDEN", detail);
 }
 
-function whereOf(resource: Wanted["resource"], named: string | undefined): readonly [string, string] {
-  if (resource === "macpools") return ["in the cluster", ""];
-  const hint = `For what is in ${named === undefined ? "your" : "another"} namespace, name it: ?namespace=NAME.`;
-  return [named === undefined ? "in the whole cluster" : `in namespace ${named} or in the whole cluster`, ` ${hint}`];
+function whereOf(resource: Wanted["resource"], named: string | undefined): readonly [string, string, string] {
+  const ofCluster = "ClusterRoleBinding to kubemacpool-view";
+  if (resource === "macpools") {
+    const hint = "For the claims and the limit of your namespace, read /api/v1/namespaces?namespace=NAME.";
+    return ["in the cluster", ofCluster, hint];
+  }
+  const hint = (whose: string): string => `For what is in ${whose} namespace, name it: ?namespace=NAME.`;
+  if (named === undefined) return ["in the whole cluster", ofCluster, hint("your")];
+  const role = `RoleBinding to kubemacpool-view in namespace ${named}`;
+  return [`in namespace ${named} or in the whole cluster`, role, hint("another")];
 }
 
 /** Of strangers at one client address. */
