@@ -106,9 +106,11 @@ describe("kubectl macpool, a proxy and an exec plugin in front of a real API ser
     expect(await noteOf(harness.controlPlane.kubeconfig)).toBe(
       `${note} no pod of it in namespace ${POOL_NAMESPACE} is Ready`,
     );
-    expect(await noteOf(await cli.write("nobody", await harness.controlPlane.userKubeconfig("nobody")))).toBe(
-      `${note} the kubeconfig has a client certificate and no token, and you may not list pods in namespace ${POOL_NAMESPACE}: ` +
-        `give --token, for example --token $(kubectl -n ${POOL_NAMESPACE} create token ACCOUNT)`,
+    const nobody = await cli.write("nobody", await harness.controlPlane.userKubeconfig("nobody"));
+    expect(await noteOf(nobody)).toContain(
+      `error: the MAC pool's service can't be asked: the kubeconfig has a client certificate and no token, and you may not list ` +
+        `pods in namespace ${POOL_NAMESPACE}: give --token, for example --token ` +
+        `$(kubectl --kubeconfig ${nobody} -n ${POOL_NAMESPACE} create token ACCOUNT). Nor may you read its objects: `,
     );
   });
 

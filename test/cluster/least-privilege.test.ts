@@ -51,6 +51,8 @@ const ELSEWHERE: Readonly<Record<string, string>> = {
     "written when an event repeats after half a minute: test/kube/events",
   [`${MAC_POOL_CERT_MANAGER}: delete secrets`]: "a Secret that is immutable: test/certs",
   [`${MANAGER_ACCOUNT}: get namespaces`]: "asked for one that the watch has not delivered yet: test/mac-pool/admission",
+  [`${MANAGER_ACCOUNT}: list nodes`]: "once somebody asks for networks: test/cluster/guide, test/mac-pool/inspection",
+  [`${MANAGER_ACCOUNT}: watch nodes`]: "the same",
 };
 
 /** Reads metrics as an account without rights: each server asks who it is and what it may. */
