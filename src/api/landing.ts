@@ -41,6 +41,18 @@ export interface NodeWithBridge {
   readonly publishes: boolean;
 }
 
+/** By name. `reporting`: names of the nodes that report the bridge; those that publish it have it too. */
+export function nodesHaving(
+  bridge: string,
+  nodes: readonly (NodeLanding & { readonly name: string })[],
+  reporting: ReadonlySet<string>,
+): NodeWithBridge[] {
+  return nodes
+    .map(({ name: node, states, bridges }) => ({ node, states, publishes: bridges.includes(bridge) }))
+    .filter(({ node, publishes }) => publishes || reporting.has(node))
+    .sort((a, b) => (a.node < b.node ? -1 : 1));
+}
+
 /** `is NotReady and cordoned`, `does not publish br3`; undefined where a VM can land. */
 export function notNowBecause(bridge: string, { states, publishes }: Omit<NodeWithBridge, "node">): string | undefined {
   if (states.length > 0) return `is ${states.join(" and ")}`;

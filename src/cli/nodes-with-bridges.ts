@@ -1,5 +1,5 @@
 import { NODE_MACS } from "../api/kinds.ts";
-import { landingOf, type NodeWithBridge } from "../api/landing.ts";
+import { landingOf, type NodeWithBridge, nodesHaving } from "../api/landing.ts";
 import type { NodeMACs } from "../api/node-macs.ts";
 import { isForbidden, isNotFound } from "../kube/client/api-error.ts";
 import type { KubeClient } from "../kube/client/client.ts";
@@ -20,22 +20,14 @@ export async function readNodes(client: KubeClient, timeoutMs: number): Promise<
     (reports?.items ?? []).flatMap(({ metadata: { name: node = "" }, bridges = [] }) =>
       bridges.filter(({ name }) => name === bridge).map((found) => ({ node, ...found })),
     );
-  const having = (bridge: string): NodeWithBridge[] => {
-    const reporting = new Set(reported(bridge).map(({ node }) => node));
-    return items
-      .map((node) => ({
-        node: node.metadata.name ?? "",
-        ...landingOf(node),
-      }))
-      .map(({ node, states, bridges }) => ({ node, states, publishes: bridges.includes(bridge) }))
-      .filter(({ node, publishes }) => publishes || reporting.has(node))
-      .sort((a, b) => (a.node < b.node ? -1 : 1));
-  };
+  const nodes = items.map((node) => ({ name: node.metadata.name ?? "", ...landingOf(node) }));
+  const having = (bridge: string): NodeWithBridge[] =>
+    nodesHaving(bridge, nodes, new Set(reported(bridge).map(({ node }) => node)));
   return {
     nodesWith: (bridge) => ({ having: having(bridge), total: items.length }),
     bridgesOn: (bridge) => {
-      const nodes = new Set(having(bridge).map(({ node }) => node));
-      return reports && reported(bridge).filter(({ node }) => nodes.has(node));
+      const known = new Set(having(bridge).map(({ node }) => node));
+      return reports && reported(bridge).filter(({ node }) => known.has(node));
     },
   };
 }

@@ -1,6 +1,6 @@
 import type { Registry } from "prom-client";
 import { NODE_MACS } from "../api/kinds.ts";
-import { landingOf, type NodeLanding, type NodeWithBridge } from "../api/landing.ts";
+import { landingOf, type NodeLanding, type NodeWithBridge, nodesHaving } from "../api/landing.ts";
 import type { NodeBridge, NodeMACs } from "../api/node-macs.ts";
 import type { Node } from "../kube/client/built-in-kinds.ts";
 import type { KubeClient } from "../kube/client/client.ts";
@@ -31,7 +31,6 @@ export class NodeBridges {
       ...options,
       resource: RESOURCES.nodes as Resource as Resource<KnownNode>,
       transform: slim,
-      indexers: { bridge: ({ bridges }) => bridges },
     });
   }
 
@@ -56,12 +55,9 @@ export class NodeBridges {
   }
 
   #having(bridge: string): NodeWithBridge[] {
-    const publishing = this.#informer.byIndex("bridge", bridge).map(({ metadata: { name = "" } }) => name);
+    const nodes = this.#informer.list().map(({ metadata: { name = "" }, ...landing }) => ({ name, ...landing }));
     const reporting = this.#reports.byIndex("bridge", bridge).map(({ metadata: { name = "" } }) => name);
-    return [...new Set([...publishing, ...reporting])].sort().flatMap((name) => {
-      const node = this.#informer.get(name);
-      return node ? [{ node: name, states: node.states, publishes: node.bridges.includes(bridge) }] : [];
-    });
+    return nodesHaving(bridge, nodes, new Set(reporting));
   }
 }
 

@@ -1,4 +1,4 @@
-import { type NodeWithBridge, nodeText, notNow, notNowBecause } from "../../api/landing.ts";
+import { type NodeWithBridge, nodesHaving, nodeText, notNow, notNowBecause } from "../../api/landing.ts";
 import { nodesHave } from "../../api/network-text.ts";
 import type { Step } from "../../api/way.ts";
 import type { NetworkView } from "../../mac-pool/inspection/rest/views.ts";
@@ -20,14 +20,9 @@ export function bridge(facts: WayFacts, network: NetworkOnBridge, hasNode: boole
   if ("unknown" in nodes) return unknown("bridge", `nodes are ${nodes.unknown}`);
   const on = reportedOn(facts, network);
   const all = nodes.value ?? [];
-  const having = all
-    .filter((node) => node.bridges.includes(name) || on.some((one) => one.node === node.name))
-    .map((node) => ({
-      node: node.name,
-      states: node.states,
-      publishes: node.bridges.includes(name) || !network.asksForBridge,
-    }))
-    .sort((a, b) => (a.node < b.node ? -1 : 1));
+  const having = nodesHaving(name, all, new Set(on.map(({ node }) => node))).map((one) =>
+    network.asksForBridge ? one : { ...one, publishes: true },
+  );
   const count = nodesHave(having.length, all.length, name);
   if (having.length === 0) {
     return wrong("bridge", count, `Make ${name} on a node, or correct "bridge" in ${nad.namespace}/${nad.name}.`);
