@@ -7,13 +7,13 @@ import type { KubeClient } from "../../kube/client/client.ts";
 import type { KubeObject } from "../../kube/client/resource.ts";
 import { Semaphore } from "../../kube/client/semaphore.ts";
 import type { Clock } from "../../kube/clock.ts";
-import { type Handler, Informer } from "../../kube/informer/informer.ts";
+import type { Handler } from "../../kube/informer/informer.ts";
 import { textAt } from "../../kube/json-path.ts";
 import type { Log } from "../../kube/log.ts";
 import { shortText } from "../../kube/short-text.ts";
 import { domainOfConfig, joined } from "../claims/layer2-domain.ts";
 import { KINDS } from "../objects/kinds.ts";
-import { Demand } from "./demand.ts";
+import { DemandedInformer } from "./demanded-informer.ts";
 
 /** What of an owner tells which layer-2 domains it may be in. */
 interface Placed {
@@ -78,25 +78,29 @@ export class NetworkDomains implements Networks {
   readonly scopeIn: Networks["scopeIn"];
   readonly #client: KubeClient;
   readonly #log: Log;
-  readonly #nads: Informer<KnownNad>;
-  readonly #demand = new Demand();
+  readonly #nads: DemandedInformer<KnownNad>;
   readonly #reads = new Semaphore(MAX_READS);
 
   constructor({ scopeIn, ...options }: NetworkDomainsOptions) {
     this.scopeIn = scopeIn;
     this.#client = options.client;
     this.#log = options.log;
-    this.#nads = new Informer<KnownNad>({ ...options, resource: KINDS.networks, absentIsEmpty: true, transform: slim });
+    this.#nads = new DemandedInformer<KnownNad>({
+      ...options,
+      resource: KINDS.networks,
+      absentIsEmpty: true,
+      transform: slim,
+    });
   }
 
   /** A pool says Network, or somebody asks about networks. */
   need(): void {
-    this.#demand.need();
+    this.#nads.need();
   }
 
   /** Watches, once that is needed, until the signal aborts. */
   async run(signal: AbortSignal): Promise<void> {
-    await this.#demand.run((running) => this.#nads.run(running), signal);
+    await this.#nads.run(signal);
   }
 
   retryNow(relist: boolean): void {
